@@ -1,0 +1,58 @@
+# Everything installs itself: on a fresh machine with Python 3.11, g++ and cmake, `make demo` and `make test` just run.
+PYTHON ?= python3
+ASCEND := .venv/ascend
+STOCK := .venv/stock
+LINT := .venv/lint
+# Quiet, reproducible pip; torch must be there before anything that depends on it is resolved.
+PIP_FLAGS := --quiet --disable-pip-version-check
+SOURCES := $(shell find csrc third_party/cann_sim -name '*.cpp' -o -name '*.h' | grep -v '/build/')
+
+.PHONY: demo test test-ascend test-stock bench lint format clean env
+
+env: $(ASCEND)/.installed $(STOCK)/.installed
+
+# One recipe for both environments: $* is ascend or stock.
+.venv/%/.requirements: requirements/%.txt requirements/test.txt
+	$(PYTHON) -m venv .venv/$*
+	.venv/$*/bin/pip install $(PIP_FLAGS) torch==2.13.0
+	.venv/$*/bin/pip install $(PIP_FLAGS) -r requirements/$*.txt -r requirements/test.txt
+	touch $@
+
+# Editable, so Python changes need no new install; a change of csrc or of the build files builds anew.
+.venv/%/.installed: .venv/%/.requirements setup.py pyproject.toml CMakeLists.txt $(wildcard csrc/*)
+	.venv/$*/bin/pip install $(PIP_FLAGS) --editable .
+	touch $@
+
+demo: $(ASCEND)/.installed
+	$(ASCEND)/bin/python examples/demo.py
+
+test: test-ascend test-stock
+
+test-ascend: $(ASCEND)/.installed
+	$(ASCEND)/bin/triton-ascend-tune sim build
+	$(ASCEND)/bin/python -m pytest tests --ignore=tests/stock
+
+test-stock: $(STOCK)/.installed
+	$(STOCK)/bin/python -m pytest tests --ignore=tests/ascend --ignore=tests/simulator
+
+bench: $(ASCEND)/.installed
+	$(ASCEND)/bin/python benchmarks/run_all.py
+
+$(LINT)/.installed: requirements/lint.txt
+	$(PYTHON) -m venv $(LINT)
+	$(LINT)/bin/pip install $(PIP_FLAGS) -r requirements/lint.txt
+	touch $@
+
+lint: $(LINT)/.installed
+	$(LINT)/bin/ruff check .
+	$(LINT)/bin/ruff format --check .
+	$(LINT)/bin/clang-format --dry-run --Werror $(SOURCES)
+	$(LINT)/bin/mypy triton_ascend_tune
+
+format: $(LINT)/.installed
+	$(LINT)/bin/ruff check --fix .
+	$(LINT)/bin/ruff format .
+	$(LINT)/bin/clang-format -i $(SOURCES)
+
+clean:
+	rm -rf build dist .venv *.egg-info
