@@ -1,0 +1,35 @@
+"""Tunes the three examples on the simulated CANN, each in its own process, and shows what the tuner saw.
+
+The examples are stock Triton programs; what is printed about candidates comes from the tuner's own report.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+EXAMPLES = ("01_vector_add.py", "02_softmax.py", "03_layer_norm.py")
+
+
+def main() -> int:
+    command = [sys.executable, "-m", "triton_ascend_tune.cli", "sim", "run", "--", sys.executable]
+    environment = {**os.environ, "TRITON_ASCEND_TUNE_REPORT": "1"}
+    failed = []
+    for example in EXAMPLES:
+        start = time.perf_counter()
+        print(f"\n== examples/{example}", flush=True)
+        code = subprocess.run([*command, str(HERE / example)], env=environment, check=False).returncode
+        print(f"   {time.perf_counter() - start:.1f} s of real time", flush=True)
+        if code:
+            failed.append(f"{example} (exit code {code})")
+    if failed:
+        print("failed: " + ", ".join(failed), file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
