@@ -10,13 +10,17 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
+from setuptools.command.editable_wheel import editable_wheel
 
 ROOT = Path(__file__).resolve().parent
 SIMULATOR_SOURCE = Path("third_party/cann_sim")
+#: Goes to the root of site-packages, where the interpreter runs it at its start (triton_ascend_tune/import_hook.py).
+START_UP_HOOK = Path("triton_ascend_tune_hook.pth")
 SIMULATOR_PACKAGE_DATA = Path("triton_ascend_tune/_cann_sim")
 
 
@@ -58,27 +62,27 @@ class CMakeBuild(build_ext):
 
 
 class BuildPy(build_py):
-    """Adds the sources of the simulated CANN, so that an installed wheel can build it without a checkout."""
+    """Adds the start-up hook, and the sources of the simulated CANN, so that a wheel can build it without a checkout."""
 
     def run(self) -> None:
         super().run()
         if not self.editable_mode:  # an editable install finds them in the checkout
-            for source, target in self._simulator_files():
+            for source, target in self._added_files():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 self.copy_file(str(source), str(target))
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
         outputs = super().get_outputs(include_bytecode)
         if not self.editable_mode:
-            outputs += [str(target) for _, target in self._simulator_files()]
+            outputs += [str(target) for _, target in self._added_files()]
         return outputs
 
     def get_source_files(self) -> list[str]:
-        return [*super().get_source_files(), *(str(source) for source, _ in self._simulator_files())]
+        return [*super().get_source_files(), *(str(source) for source, _ in self._added_files())]
 
-    def _simulator_files(self) -> list[tuple[Path, Path]]:
-        """(source relative to the root, place in the build folder) of each file of the simulator."""
-        files = []
+    def _added_files(self) -> list[tuple[Path, Path]]:
+        """(source relative to the root, place in the build folder) of the hook and of each file of the simulator."""
+        files = [(START_UP_HOOK, Path(self.build_lib) / START_UP_HOOK)]
         for path in sorted((ROOT / SIMULATOR_SOURCE).rglob("*")):
             inner = path.relative_to(ROOT / SIMULATOR_SOURCE)
             if path.is_file() and not {"build", "__pycache__"}.intersection(inner.parts):
@@ -86,7 +90,32 @@ class BuildPy(build_py):
         return files
 
 
+class EditableWheel(editable_wheel):
+    """Puts the start-up hook into editable installs too: setuptools itself carries nothing there but the mapping."""
+
+    def _select_strategy(self, *args: Any, **kwargs: Any) -> Any:
+        return _WithStartUpHook(super()._select_strategy(*args, **kwargs))
+
+
+class _WithStartUpHook:
+    """An editable strategy (a context manager that fills the wheel) which adds one file after the other's."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def __call__(self, wheel: Any, files: list[str], mapping: dict[str, str]) -> None:
+        self._inner(wheel, files, mapping)
+        wheel.write(str(ROOT / START_UP_HOOK), START_UP_HOOK.name)
+
+    def __enter__(self) -> _WithStartUpHook:
+        self._inner.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> Any:
+        return self._inner.__exit__(*error)
+
+
 setup(
     ext_modules=[CMakeExtension("triton_ascend_tune._native", target="_native")],
-    cmdclass={"build_ext": CMakeBuild, "build_py": BuildPy},
+    cmdclass={"build_ext": CMakeBuild, "build_py": BuildPy, "editable_wheel": EditableWheel},
 )

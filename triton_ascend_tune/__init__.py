@@ -1,0 +1,35 @@
+"""Triton backend plugin that tunes stock ``@triton.autotune`` kernels on Ascend NPUs.
+
+Nothing has to be imported or changed in a program: once installed, the package is found by Triton itself. The names
+below are for programs that want to steer it. This module is imported at every start of the interpreter (by the
+``.pth`` file), so it must stay free of imports; names are loaded when they are first asked for.
+"""
+
+TYPE_CHECKING = False  # typing.TYPE_CHECKING without importing typing, which costs more than this whole module
+if TYPE_CHECKING:
+    from triton_ascend_tune.activation import install as install
+    from triton_ascend_tune.activation import uninstall as uninstall
+
+__version__ = "0.1.0"
+
+#: Public name -> the module that defines it.
+_LAZY = {
+    "install": "triton_ascend_tune.activation",
+    "uninstall": "triton_ascend_tune.activation",
+}
+
+__all__ = ["__version__", "install", "uninstall"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'triton_ascend_tune' has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> "list[str]":
+    return sorted({*globals(), *_LAZY})

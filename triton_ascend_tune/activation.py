@@ -1,0 +1,167 @@
+"""Puts our tuner in the place of Triton's, at the class.
+
+Programs reach the tuner by many names (``triton.autotune``, ``triton.runtime.Autotuner``, a name imported before this
+package was loaded), but all of them end in the constructor of one class object. So that constructor is replaced and no
+name is: constructing exactly ``Autotuner`` yields an instance of our subclass of it. Hence
+
+* every import path gives our tuner, whenever it was imported, and ``isinstance(x, triton.runtime.Autotuner)`` holds;
+* signatures are the installed version's own, because its own ``autotune`` function still runs;
+* subclasses written by other libraries construct themselves and stay as they are;
+* triton-ascend's subclasses that its ``autotune`` returns are replaced in the same way, each by our subclass of it;
+* instances made before the replacement stay stock, and instances of ours stay ours after ``uninstall``.
+
+Why ``__init__`` and not ``__new__``: a ``__new__`` that was set on a class and removed again leaves CPython's slot
+behind, after which the class rejects all constructor arguments; ``__init__`` can be put back exactly. It is also not
+run by copy and pickle, which must not turn a stock instance into one of ours.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from triton_ascend_tune import import_hook, settings
+
+#: The three ways in, in the words that the doctor prints.
+ENTRY_POINT = "entry point"
+IMPORT_HOOK = "import hook"
+EXPLICIT = "install()"
+
+#: Module -> class whose direct instances become ours. The second is triton-ascend 3.2, the third its 3.5-based builds.
+_REPLACED = {
+    import_hook.STOCK_MODULE: "Autotuner",
+    "triton.runtime.autotiling_tuner": "AutoTilingTuner",
+    "triton.backends.ascend.runtime.autotuner": "AutoTilingTuner",
+}
+
+_log = logging.getLogger("triton_ascend_tune")
+_originals: dict[type, Callable[..., None]] = {}
+_ways: list[str] = []
+_problems: list[str] = []
+
+
+@dataclass(frozen=True)
+class State:
+    """What has happened so far in this process.
+
+    ``ways``: the ways in that were taken, the first one took effect. ``replaced``: full names of the classes whose
+    constructor is ours. ``problems``: what kept the replacement from working, one line each.
+    """
+
+    ways: tuple[str, ...]
+    replaced: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def install() -> bool:
+    """Makes every ``@triton.autotune`` from now on give our tuner. Does not import Triton: it may come later.
+
+    Returns False, and does nothing, if ``TRITON_ASCEND_TUNE=0``. Calling it twice is the same as calling it once.
+    """
+    if not settings.enabled():
+        _log.info("%s is off: not installed", settings.ENABLED)
+        return False
+    if EXPLICIT not in _ways:
+        _ways.append(EXPLICIT)
+    for module in _REPLACED:
+        import_hook.when_imported(module, _replace_in)
+    return True
+
+
+def uninstall() -> None:
+    """Puts Triton's own constructors back. Tuners that exist keep their class; ones made from now on are stock."""
+    for module in _REPLACED:
+        import_hook.forget(module)
+    for cls, original in _originals.items():
+        # Where somebody else has wrapped our constructor since, ours stays inside as a plain pass-through.
+        if getattr(cls.__dict__["__init__"], "_triton_ascend_tune", None) is cls:
+            cls.__init__ = original  # type: ignore[misc]
+    _originals.clear()
+    _ways.clear()
+    _problems.clear()
+
+
+def activate(way: str) -> None:
+    """``install`` for the two automatic ways in, which must never break the import that they happen in."""
+    try:
+        if not settings.enabled():
+            return
+    except ValueError as error:
+        _report(f"not active: {error}")
+        return
+    _ways.append(way)
+    for module in _REPLACED:
+        import_hook.when_imported(module, _replace_in)
+
+
+def state() -> State:
+    """What has happened so far; see ``State``."""
+    return State(tuple(_ways), tuple(f"{cls.__module__}.{cls.__qualname__}" for cls in _originals), tuple(_problems))
+
+
+def acts_on(target_backend: str) -> bool:
+    """Whether tuners tune by themselves on Triton's target ``target_backend`` ("npu", "cuda", "hip", ...).
+
+    If not, they behave exactly as the installed Triton's. Reads the environment; ValueError on an illegal value.
+    """
+    return settings.enabled() and not settings.interpreting() and target_backend in settings.targets()
+
+
+def acts_now() -> bool:
+    """``acts_on`` the active target; False if there is none. Asks no driver when interpreting or switched off."""
+    if not settings.enabled() or settings.interpreting():
+        return False
+    try:
+        from triton.runtime.driver import driver
+
+        target = driver.active.get_current_target()
+    except Exception as error:
+        # Without a driver the stock path raises its own error, or needs none (a user's own launcher and do_bench).
+        _log.debug("no active target, so the stock tuner's behaviour: %s", error)
+        return False
+    return acts_on(target.backend)
+
+
+def _replace_in(module: ModuleType) -> None:
+    cls = getattr(module, _REPLACED[module.__name__])
+    if cls not in _originals:
+        _replace(cls)
+
+
+def _replace(cls: type) -> None:
+    """Makes the construction of exactly ``cls`` give an instance of our subclass of it."""
+    original: Callable[..., None] = cls.__dict__["__init__"]
+
+    @functools.wraps(original)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        ours = _tuner_class(cls) if type(self) is cls and cls in _originals else None
+        if ours is None:
+            original(self, *args, **kwargs)
+        else:
+            self.__class__ = ours
+            ours.__init__(self, *args, **kwargs)  # type: ignore[misc]
+
+    __init__._triton_ascend_tune = cls  # type: ignore[attr-defined]
+    _originals[cls] = original
+    cls.__init__ = __init__  # type: ignore[misc]
+
+
+def _tuner_class(cls: type) -> type | None:
+    """Our subclass of ``cls``; None, with one error in the log, if it cannot be made: a decorator must not fail for it."""
+    try:
+        from triton_ascend_tune.autotuner import make_tuner_class
+
+        return make_tuner_class(cls)
+    except Exception as error:
+        _report(f"the tuner for {cls.__module__}.{cls.__qualname__} cannot be made: {type(error).__name__}: {error}")
+        return None
+
+
+def _report(problem: str) -> None:
+    if problem not in _problems:
+        _problems.append(problem)
+        _log.error("%s", problem)

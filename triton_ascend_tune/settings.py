@@ -1,0 +1,140 @@
+"""Every environment variable of the package, read here and nowhere else.
+
+Values are read when they are asked for, at each tuning, and never at import: a program may set a variable between two
+tunings. Where the installed Triton has a knob for the same thing (``triton.knobs``, 3.4 and newer) the knob is asked,
+because a program may have set it from Python.
+
+==================================  ====================================================================================
+``TRITON_ASCEND_TUNE``              ``0`` (also ``false``, ``off``, ``no``) switches the whole package off; default on
+``TRITON_ASCEND_TUNE_TARGETS``      further targets to tune on besides ``npu``, separated by commas; allowed: npu, cuda
+``TRITON_ASCEND_TUNE_REPORT``       ``1`` prints every candidate of a tuning with its time or the reason it has none; default off
+``TRITON_BENCH_METHOD``             unset, ``default`` or ``event``: device events; ``npu`` or ``profiler``: profiler records
+``TRITON_PRINT_AUTOTUNING``         as in the installed Triton: exactly ``1`` up to 3.3, a boolean from 3.4 on
+``TRITON_INTERPRET``                as in the installed Triton; the interpreter's tuner is left as it is
+==================================  ====================================================================================
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+ENABLED = "TRITON_ASCEND_TUNE"
+TARGETS = "TRITON_ASCEND_TUNE_TARGETS"
+REPORT = "TRITON_ASCEND_TUNE_REPORT"
+METHOD = "TRITON_BENCH_METHOD"
+PRINT = "TRITON_PRINT_AUTOTUNING"
+INTERPRET = "TRITON_INTERPRET"
+
+EVENT = "event"
+PROFILER = "profiler"
+
+_BOOLEANS = {"1": True, "true": True, "on": True, "yes": True, "0": False, "false": False, "off": False, "no": False}
+_METHODS = {"default": EVENT, "event": EVENT, "npu": PROFILER, "profiler": PROFILER}
+_KNOWN_TARGETS = ("npu", "cuda")
+
+_log = logging.getLogger("triton_ascend_tune")
+_warned_of_profiler = False
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One consistent reading of the environment.
+
+    ``targets``: Triton target backends that are tuned. ``method``: ``"event"`` or ``"profiler"``, as asked for; what is
+    in force is ``method_in_force``. ``print_autotuning``: print one line per tuning as stock Triton does.
+    ``report``: print each candidate with its time or the reason it has none.
+    """
+
+    enabled: bool = True
+    targets: tuple[str, ...] = ("npu",)
+    method: str = EVENT
+    print_autotuning: bool = False
+    report: bool = False
+    interpret: bool = False
+
+
+def current() -> Settings:
+    """Reads the environment. ValueError names the variable, its value and what is allowed."""
+    return Settings(
+        enabled=enabled(),
+        targets=targets(),
+        method=method(),
+        print_autotuning=print_autotuning(),
+        report=report(),
+        interpret=interpreting(),
+    )
+
+
+def enabled() -> bool:
+    return _boolean(ENABLED, default=True)
+
+
+def targets() -> tuple[str, ...]:
+    named = {name.strip().lower() for name in _read(TARGETS).split(",")} - {""}
+    if not named.issubset(_KNOWN_TARGETS):
+        raise _illegal(TARGETS, _read(TARGETS), _KNOWN_TARGETS, "a list, separated by commas, of")
+    return tuple(name for name in _KNOWN_TARGETS if name == "npu" or name in named)
+
+
+def method() -> str:
+    value = _read(METHOD)
+    if not value:
+        return EVENT
+    if value.lower() not in _METHODS:
+        raise _illegal(METHOD, value, _METHODS)
+    return _METHODS[value.lower()]
+
+
+def print_autotuning() -> bool:
+    knob = _knob("autotuning", "print")
+    return os.environ.get(PRINT) == "1" if knob is None else knob
+
+
+def report() -> bool:
+    return _boolean(REPORT, default=False)
+
+
+def interpreting() -> bool:
+    knob = _knob("runtime", "interpret")
+    return os.environ.get(INTERPRET) == "1" if knob is None else knob
+
+
+def method_in_force(settings: Settings) -> str:
+    """The method that tunings use. The profiler is not implemented yet: asking for it gives events and one warning."""
+    global _warned_of_profiler
+    if settings.method == PROFILER and not _warned_of_profiler:
+        _warned_of_profiler = True
+        _log.warning(
+            "%s=%s asks for profiler records, which this version cannot use yet: measuring with device events instead",
+            METHOD,
+            _read(METHOD) or PROFILER,
+        )
+    return EVENT
+
+
+def _read(variable: str) -> str:
+    return os.environ.get(variable, "").strip()
+
+
+def _boolean(variable: str, default: bool) -> bool:
+    value = _read(variable).lower()
+    if not value:
+        return default
+    if value not in _BOOLEANS:
+        raise _illegal(variable, _read(variable), _BOOLEANS)
+    return _BOOLEANS[value]
+
+
+def _knob(group: str, name: str) -> bool | None:
+    """The value of ``triton.knobs.<group>.<name>``; None where Triton is not imported or too old to have knobs."""
+    knobs = getattr(sys.modules.get("triton"), "knobs", None)
+    value = getattr(getattr(knobs, group, None), name, None)
+    return None if value is None else bool(value)
+
+
+def _illegal(variable: str, value: str, allowed: Iterable[str], form: str = "one of") -> ValueError:
+    return ValueError(f"{variable} is {value!r}; allowed: unset, or {form} {', '.join(allowed)}")
