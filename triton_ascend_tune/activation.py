@@ -65,10 +65,7 @@ def install() -> bool:
     if not settings.enabled():
         _log.info("%s is off: not installed", settings.ENABLED)
         return False
-    if EXPLICIT not in _ways:
-        _ways.append(EXPLICIT)
-    for module in _REPLACED:
-        import_hook.when_imported(module, _replace_in)
+    _enter(EXPLICIT)
     return True
 
 
@@ -93,9 +90,7 @@ def activate(way: str) -> None:
     except ValueError as error:
         _report(f"not active: {error}")
         return
-    _ways.append(way)
-    for module in _REPLACED:
-        import_hook.when_imported(module, _replace_in)
+    _enter(way)
 
 
 def state() -> State:
@@ -124,6 +119,13 @@ def acts_now() -> bool:
         _log.debug("no active target, so the stock tuner's behaviour: %s", error)
         return False
     return acts_on(target.backend)
+
+
+def _enter(way: str) -> None:
+    if way not in _ways:
+        _ways.append(way)
+    for module in _REPLACED:
+        import_hook.when_imported(module, _replace_in)
 
 
 def _replace_in(module: ModuleType) -> None:

@@ -34,8 +34,9 @@ _executing: "set[str]" = set()
 
 
 def start() -> None:
-    """Waits for Triton's tuner; the rest of the package is loaded when that arrives."""
-    when_imported(STOCK_MODULE, _activate)
+    """Waits for Triton's tuner; the rest of the package is loaded when that arrives. Runs twice in some venvs."""
+    if _activate not in _waiting.get(STOCK_MODULE, ()):
+        when_imported(STOCK_MODULE, _activate)
 
 
 def _activate(_: "ModuleType") -> None:
@@ -153,16 +154,18 @@ def _watch_parent(name: str) -> None:
         watched.add(child)
         return
     plain = type(parent)
+    children = {child}
 
     class Watched(plain):  # type: ignore[valid-type,misc]
-        watched_children = {child}  # noqa: RUF012
+        watched_children = children
 
         def __setattr__(self, attribute: str, value: "Any") -> None:
             super().__setattr__(attribute, value)
-            if attribute in self.watched_children:
-                self.watched_children.discard(attribute)
-                if not self.watched_children:
-                    self.__class__ = plain
+            if attribute in children:
+                children.discard(attribute)
+                if not children:
+                    # Not self.__class__ = plain, which would come through here again.
+                    super().__setattr__("__class__", plain)
                 _arrived(f"{parent_name}.{attribute}", value)
 
     parent.__class__ = Watched
