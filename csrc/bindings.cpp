@@ -1,4 +1,198 @@
-// The Python module triton_ascend_tune._native.
+// The Python module triton_ascend_tune._native. Its types are described in triton_ascend_tune/_native.pyi.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
-NB_MODULE(_native, m) { m.doc() = "Native measuring loop of triton-ascend-tune."; }
+#include <utility>
+
+#include "acl_runtime.h"
+#include "event_timer.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tat {
+namespace {
+
+// The Python side of the loop. The GIL is held from one sample to the next, also during records: giving it
+// away between START and the launch could put another thread's work, up to a switch interval of 5 ms, into
+// the measured time. It is given away where the loop waits for the device anyway.
+class PythonHost final : public Host {
+ public:
+  PythonHost(nb::object flush, nb::object stream) : flush_(std::move(flush)), stream_(std::move(stream)) {}
+
+  void flush() override {
+    if (!flush_.is_none()) flush_();
+  }
+
+  Stream drained_stream() override {
+    const nb::object handle = stream_();
+    Stream stream = PyLong_AsVoidPtr(handle.ptr());
+    if (!stream && PyErr_Occurred()) throw nb::python_error();
+    return stream;
+  }
+
+  void check_interrupt() override {
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+
+  void wait(const std::function<void()>& blocking) override {
+    const nb::gil_scoped_release release;
+    blocking();
+  }
+
+ private:
+  friend class PythonTimer;
+
+  nb::object flush_;
+  nb::object stream_;
+};
+
+// An EventTimer whose callables Python's garbage collector can see: they often reach back to the timer,
+// through the frames of an exception's traceback for example.
+class PythonTimer final : public EventTimer {
+ public:
+  PythonTimer(std::shared_ptr<DeviceRuntime> runtime, std::shared_ptr<PythonHost> host, std::size_t in_flight)
+      : EventTimer(std::move(runtime), host, in_flight), python_host_(std::move(host)) {}
+
+  static int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (!nb::inst_ready(self)) return 0;
+    const PythonHost& host = *nb::inst_ptr<PythonTimer>(self)->python_host_;
+    Py_VISIT(host.flush_.ptr());
+    Py_VISIT(host.stream_.ptr());
+    return 0;
+  }
+
+  static int clear(PyObject* self) {
+    PythonHost& host = *nb::inst_ptr<PythonTimer>(self)->python_host_;
+    host.flush_ = nb::none();
+    host.stream_ = nb::none();
+    return 0;
+  }
+
+ private:
+  std::shared_ptr<PythonHost> python_host_;
+};
+
+PyType_Slot python_timer_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(PythonTimer::traverse)},
+                                    {Py_tp_clear, reinterpret_cast<void*>(PythonTimer::clear)},
+                                    {0, nullptr}};
+
+std::function<void()> callable_or_none(nb::handle trial, const char* name) {
+  nb::object callable = trial.attr(name);
+  if (callable.is_none()) return nullptr;
+  return [callable = std::move(callable)] { callable(); };
+}
+
+std::vector<Trial> to_trials(const nb::sequence& trials) {
+  std::vector<Trial> result;
+  for (nb::handle trial : trials) {
+    Trial& added = result.emplace_back();
+    added.launch = callable_or_none(trial, "launch");
+    if (!added.launch) throw nb::type_error("a trial's launch is None; it must be callable");
+    added.before = callable_or_none(trial, "before");
+    added.after = callable_or_none(trial, "after");
+  }
+  return result;
+}
+
+// Translates DeviceError and LibraryError, and gives the former its fields as attributes.
+void bind_errors(nb::module_& m) {
+  static PyObject* device_error = nullptr;
+  device_error = PyErr_NewExceptionWithDoc(
+      "triton_ascend_tune._native.DeviceError",
+      "A call into the device's library that failed. Attributes: call, code, detail.", PyExc_RuntimeError,
+      nullptr);
+  m.attr("DeviceError") = nb::handle(device_error);
+  nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
+    try {
+      std::rethrow_exception(pointer);
+    } catch (const DeviceError& error) {
+      const nb::object instance = nb::handle(device_error)(error.what());
+      instance.attr("call") = error.call();
+      instance.attr("code") = error.code();
+      instance.attr("detail") = error.detail();
+      PyErr_SetObject(device_error, instance.ptr());
+    }
+  });
+  nb::exception<LibraryError>(m, "LibraryError", PyExc_RuntimeError);
+}
+
+void bind_runtime(nb::module_& m) {
+  nb::class_<DeviceRuntime>(m, "DeviceRuntime", "What the measuring loop needs of a device.");
+  nb::class_<AclRuntime, DeviceRuntime>(m, "AclRuntime",
+                                        "The Ascend runtime library, loaded when constructed.")
+      .def(nb::init<const std::string&>(), "library"_a = "libascendcl.so")
+      .def_prop_ro("library_path", &AclRuntime::library_path)
+      .def_prop_ro("simulator_version", &AclRuntime::simulator_version);
+}
+
+void bind_run(nb::module_& m) {
+  nb::class_<Run>(m, "Run", "The samples of one call, column by column, in the order they were taken.")
+      .def_prop_ro("trials",
+                   [](const Run& run) {
+                     std::vector<std::size_t> trials;
+                     for (const Sample& sample : run.samples) trials.push_back(sample.trial);
+                     return trials;
+                   })
+      .def_prop_ro("kernel_ms",
+                   [](const Run& run) {
+                     std::vector<double> times;
+                     for (const Sample& sample : run.samples) times.push_back(sample.kernel_ms);
+                     return times;
+                   })
+      .def_prop_ro("iteration_ms",
+                   [](const Run& run) {
+                     std::vector<double> times;
+                     for (const Sample& sample : run.samples) times.push_back(sample.iteration_ms);
+                     return times;
+                   })
+      .def_ro("rejected", &Run::rejected)
+      .def_ro("host_ms", &Run::host_ms);
+}
+
+void bind_timer(nb::module_& m) {
+  nb::class_<PythonTimer>(m, "EventTimer", nb::type_slots(python_timer_slots),
+                          "Takes samples of trials between events on the caller's stream.")
+      .def(
+          "__init__",
+          [](PythonTimer* self, std::shared_ptr<DeviceRuntime> runtime, nb::object flush, nb::object stream,
+             std::size_t in_flight) {
+            auto host = std::make_shared<PythonHost>(std::move(flush), std::move(stream));
+            new (self) PythonTimer(std::move(runtime), std::move(host), in_flight);
+          },
+          "runtime"_a, "flush"_a.none(), "stream"_a, "in_flight"_a = 64)
+      .def(
+          "run",
+          [](PythonTimer& self, const nb::sequence& trials, const std::vector<std::size_t>& order) {
+            return self.run(to_trials(trials), order);
+          },
+          "trials"_a, "order"_a)
+      .def_prop_ro("interruption",
+                   [](const PythonTimer& self) -> std::optional<std::pair<std::size_t, std::string>> {
+                     if (!self.interruption()) return std::nullopt;
+                     return std::pair(self.interruption()->trial,
+                                      std::string(step_name(self.interruption()->step)));
+                   })
+      .def_prop_ro("events_created", [](const PythonTimer& self) { return self.pool().created(); })
+      .def_prop_ro("events_idle", [](const PythonTimer& self) { return self.pool().idle(); });
+}
+
+}  // namespace
+}  // namespace tat
+
+NB_MODULE(_native, m) {
+#ifdef NDEBUG
+  // A timer that some global still holds when the interpreter ends is no news to the user.
+  nb::set_leak_warnings(false);
+#endif
+  m.doc() = "The native measuring loop of triton-ascend-tune.";
+  tat::bind_errors(m);
+  tat::bind_runtime(m);
+  tat::bind_run(m);
+  tat::bind_timer(m);
+}

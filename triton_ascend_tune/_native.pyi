@@ -1,0 +1,78 @@
+"""Types of the native module (csrc/bindings.cpp). All times are milliseconds."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+class _Trial(Protocol):
+    """What is timed: only ``launch`` lies between START and END. ``before`` and ``after`` may be None."""
+
+    @property
+    def launch(self) -> Callable[[], object]: ...
+    @property
+    def before(self) -> Callable[[], object] | None: ...
+    @property
+    def after(self) -> Callable[[], object] | None: ...
+
+class DeviceError(RuntimeError):
+    """A call into the device's library that failed: its name, its code and the library's own message."""
+
+    call: str
+    code: int
+    detail: str
+
+class LibraryError(RuntimeError):
+    """The runtime library is missing or lacks a function."""
+
+class DeviceRuntime:
+    """What the measuring loop needs of a device."""
+
+class AclRuntime(DeviceRuntime):
+    """The Ascend runtime library. Constructing it loads the library, or finds the one torch_npu has loaded."""
+
+    def __init__(self, library: str = "libascendcl.so") -> None: ...
+    @property
+    def library_path(self) -> str: ...
+    @property
+    def simulator_version(self) -> str | None:
+        """Version of the simulated CANN, or None on a real one."""
+
+class Run:
+    """The samples of one call, column by column, in the order they were taken."""
+
+    @property
+    def trials(self) -> list[int]: ...
+    @property
+    def kernel_ms(self) -> list[float]: ...
+    @property
+    def iteration_ms(self) -> list[float]: ...
+    @property
+    def rejected(self) -> list[int]:
+        """The trial of each sample whose times were zero, negative or not finite."""
+    @property
+    def host_ms(self) -> float:
+        """Wall time of the whole call; for information, never for a decision."""
+
+class EventTimer:
+    """Takes samples of trials between events on the caller's stream.
+
+    ``flush`` queues the work that empties the caches, or is None. ``stream`` returns the raw handle of the caller's
+    current stream after draining the framework's own queue; it is called before every record. ``in_flight`` samples
+    are queued before the device is waited for.
+    """
+
+    def __init__(
+        self,
+        runtime: DeviceRuntime,
+        flush: Callable[[], object] | None,
+        stream: Callable[[], int],
+        in_flight: int = 64,
+    ) -> None: ...
+    def run(self, trials: Sequence[_Trial], order: Sequence[int]) -> Run:
+        """One sample of ``trials[i]`` for each ``i`` in ``order``. What a callable raises comes out unchanged."""
+    @property
+    def interruption(self) -> tuple[int, str] | None:
+        """Where the last run ended early: the trial, and one of before, flush, launch, after, record, synchronize."""
+    @property
+    def events_created(self) -> int: ...
+    @property
+    def events_idle(self) -> int: ...
