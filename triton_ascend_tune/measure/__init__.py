@@ -1,0 +1,1 @@
+"""How a time is taken. ``event`` measures between device events; every method takes trials and returns samples."""
