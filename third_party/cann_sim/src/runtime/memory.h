@@ -36,6 +36,8 @@ class Memory final : public hivm::GlobalMemory {
   void fill_zero(void* address, size_t bytes);
   // Says that the simulator wrote these bytes: they get a new stamp and are no longer known to be zero.
   void written(const std::vector<hivm::Range>& ranges);
+  // Says that any device memory may have been written: a kernel failed half-way.
+  void written_anywhere();
   // Same number, same content, for as long as every write passes through this class.
   uint64_t signature(const std::vector<hivm::Range>& ranges) const;
 

@@ -15,6 +15,7 @@
 namespace cann_sim {
 
 class Engine;
+class TaskLog;
 
 class Runtime {
  public:
@@ -25,12 +26,15 @@ class Runtime {
   // Waits, in virtual time, for the stream; for operators whose result decides the shape of their output.
   aclError synchronize(aclrtStream stream);
 
+  void flush_log();  // writes what the task log has buffered
+
   Memory& memory() { return memory_; }
   Engine& engine() { return *engine_; }
 
  private:
   Memory memory_;
   Engine* engine_;
+  TaskLog* log_ = nullptr;
 };
 
 // The one runtime of the process. Never destroyed: torch_npu's threads may outlive static destructors.

@@ -26,12 +26,13 @@ enum class TaskKind : uint8_t {
 };
 const char* name_of(TaskKind kind);
 
-// What a task did once it ran. The engine stamps `writes`, clears `zeroed` itself (the task must not touch those bytes), moves
-// the ranges through L2 and lets the task last cold_ns * (1 - f) + warm_ns * f, f being the part of `reads` (of everything touched,
-// if it reads nothing) that L2 held. Ranges outside device memory are allowed and ignored.
+// What a task did once it ran. The engine stamps `writes` (unless the task says `stamped`), clears `zeroed` itself (the task must not
+// touch those bytes), moves all ranges through L2 and lets the task last cold_ns * (1 - f) + warm_ns * f, f being the part of `reads`
+// that L2 held before (0 if nothing is read). Ranges outside device memory are allowed and ignored.
 struct Effect {
   std::vector<Range> reads, writes, zeroed;
   double cold_ns = 0, warm_ns = 0;
+  bool stamped = false;  // the task has told Memory about its writes, or wrote what was there already
   double pipe_busy_ns[hivm::kPipes] = {};  // kernels only; for the profiler
 };
 
@@ -43,6 +44,8 @@ struct Task {
   std::string name;
   uint32_t blocks = 1;
   std::function<Effect()> run;
+  // Called before submit() returns if the task cannot run at once: to copy what the caller may change as soon as the call is over.
+  std::function<void()> keep = nullptr;
 };
 
 class DeviceError : public std::runtime_error {

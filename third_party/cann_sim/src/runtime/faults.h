@@ -1,0 +1,38 @@
+// Faults on demand: CANN_SIM_FAULTS is a comma-separated list.
+//
+//   malloc:MIB     device allocations above so many MiB (a fraction is allowed) fail with "out of memory"
+//   launch:NAME    rtKernelLaunch of the kernel with this entry name is refused
+//   kernel:NAME    the kernel faults on the device: the next synchronise of its stream reports it, its output is not written
+//   notify         aclrtCreateNotify answers "not supported"
+//   notify_lost    records of notifies are lost: every wait runs into its timeout
+//   value          aclrtValueWait and aclrtValueWrite answer "not supported"
+//
+// An unknown entry is reported once on stderr.
+#pragma once
+#include <cstdint>
+#include <set>
+#include <string>
+
+namespace cann_sim {
+
+class Faults {
+ public:
+  explicit Faults(const std::string& list);
+  bool allocation_fails(uint64_t bytes) const { return bytes > allocation_limit_; }
+  bool launch_fails(const std::string& entry) const { return launch_.count(entry) != 0; }
+  bool kernel_fails(const std::string& entry) const { return kernel_.count(entry) != 0; }
+  bool no_notify() const { return no_notify_; }
+  bool notify_lost() const { return notify_lost_; }
+  bool no_value() const { return no_value_; }
+
+ private:
+  bool add(const std::string& kind, const std::string& argument);
+
+  uint64_t allocation_limit_ = UINT64_MAX;
+  std::set<std::string> launch_, kernel_;
+  bool no_notify_ = false, notify_lost_ = false, no_value_ = false;
+};
+
+const Faults& faults();  // those of the environment
+
+}  // namespace cann_sim

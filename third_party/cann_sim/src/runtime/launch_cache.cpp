@@ -1,0 +1,75 @@
+#include "runtime/launch_cache.h"
+
+#include <algorithm>
+
+#include "runtime/faults.h"
+
+namespace cann_sim {
+namespace {
+
+std::string key_of(const Function& function, uint32_t blocks, const std::string& arguments) {
+  std::string key(reinterpret_cast<const char*>(&function.number), sizeof function.number);
+  key.append(reinterpret_cast<const char*>(&blocks), sizeof blocks);
+  return key + arguments;
+}
+
+}  // namespace
+
+Effect LaunchCache::execute(const Function& function, uint32_t blocks, const std::string& arguments, Memory& memory) {
+  const auto fail = [&](const std::string& text) {
+    memory.written_anywhere();
+    return DeviceError(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, "kernel " + function.entry + ": " + text);
+  };
+  if (faults().kernel_fails(function.entry)) throw fail("faults on demand (CANN_SIM_FAULTS)");
+  hivm::Launch launch;
+  launch.entry = function.entry;
+  launch.blocks = blocks;
+  launch.arguments = arguments.data();
+  launch.argument_bytes = static_cast<uint32_t>(arguments.size());
+  try {
+    hivm::Report report = function.program->run(launch, memory);
+    Effect effect;
+    effect.cold_ns = report.cold_ns;
+    effect.warm_ns = report.warm_ns;
+    effect.reads = std::move(report.reads);
+    effect.writes = std::move(report.writes);
+    std::copy(std::begin(report.pipe_busy_ns), std::end(report.pipe_busy_ns), effect.pipe_busy_ns);
+    return effect;
+  } catch (const std::exception& error) {
+    throw fail(error.what());
+  }
+}
+
+Effect LaunchCache::run(const Function& function, uint32_t blocks, const std::string& arguments, Memory& memory) {
+  std::string key = key_of(function, blocks, arguments);
+  const auto known = by_key_.find(key);
+  if (known != by_key_.end()) {
+    const auto entry = known->second;
+    if (memory.signature(entry->effect.reads) == entry->read_signature &&
+        memory.signature(entry->effect.writes) == entry->write_signature) {
+      entries_.splice(entries_.begin(), entries_, entry);
+      reused_++;
+      return entry->effect;
+    }
+    entries_.erase(entry);
+    by_key_.erase(known);
+  }
+  executed_++;
+  Entry entry;
+  entry.effect = execute(function, blocks, arguments, memory);
+  // Stamps have not moved since before the run: nothing but written() moves them, and the engine's lock is held.
+  entry.read_signature = memory.signature(entry.effect.reads);
+  if (!entry.effect.writes.empty()) memory.written(entry.effect.writes);
+  entry.write_signature = memory.signature(entry.effect.writes);
+  entry.effect.stamped = true;
+  entry.key = std::move(key);
+  entries_.push_front(std::move(entry));
+  by_key_[entries_.front().key] = entries_.begin();
+  if (entries_.size() > capacity_) {
+    by_key_.erase(entries_.back().key);
+    entries_.pop_back();
+  }
+  return entries_.front().effect;
+}
+
+}  // namespace cann_sim
