@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import gc
 import math
@@ -351,3 +352,16 @@ def test_runtime_says_what_it_loaded(acl: FakeAcl, tmp_path: Path) -> None:
     assert runtime.simulator_version is None
     simulated = compile_library(tmp_path / "libsimulated.so", '-DFAKE_SIMULATOR_VERSION="1.2"')
     assert _native.AclRuntime(str(simulated)).simulator_version == "1.2"
+
+
+def test_the_stub_describes_the_module() -> None:
+    stub = ast.parse(Path(_native.__file__).with_name("_native.pyi").read_text())
+    described = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef)}
+    assert public(_native) == {name for name in described if not name.startswith("_")}
+    for name in public(_native) - {"DeviceError", "LibraryError"}:  # those are filled in when raised
+        members = {node.name for node in described[name].body if isinstance(node, ast.FunctionDef)}
+        assert public(getattr(_native, name)) == members - {"__init__"} - public(_native.DeviceRuntime)
+
+
+def public(scope: object) -> set[str]:
+    return {name for name in dir(scope) if not name.startswith("_")}
