@@ -1,0 +1,425 @@
+// Arithmetic of one, two or three broadcast operands.
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "ops/map.h"
+#include "ops/registry.h"
+
+namespace cann_sim::ops {
+namespace {
+
+// Two's complement without undefined overflow.
+int64_t wrap(uint64_t value) { return static_cast<int64_t>(value); }
+
+template <class C>
+inline constexpr bool is_integer = std::is_same_v<C, int64_t>;
+
+// ---- functions of two operands -------------------------------------------------------------------
+// `integers`: whether torch_npu may send integers; where false, it casts them to float first.
+struct Add {
+  static constexpr bool integers = true;
+  template <class C>
+  static C of(C a, C b) {
+    if constexpr (is_integer<C>) return wrap(uint64_t(a) + uint64_t(b));
+    else return a + b;
+  }
+};
+struct Sub {
+  static constexpr bool integers = true;
+  template <class C>
+  static C of(C a, C b) {
+    if constexpr (is_integer<C>) return wrap(uint64_t(a) - uint64_t(b));
+    else return a - b;
+  }
+};
+struct Mul {
+  static constexpr bool integers = true;
+  template <class C>
+  static C of(C a, C b) {
+    if constexpr (is_integer<C>) return wrap(uint64_t(a) * uint64_t(b));
+    else return a * b;
+  }
+};
+// Rounds towards zero for integers. What an integer division by zero gives is this engine's choice: 0.
+struct Div {
+  static constexpr bool integers = true;
+  template <class C>
+  static C of(C a, C b) {
+    if constexpr (is_integer<C>) return b == 0 ? 0 : b == -1 ? wrap(-uint64_t(a)) : a / b;
+    else return a / b;
+  }
+};
+// The remainder has the sign of the divisor.
+struct FloorMod {
+  static constexpr bool integers = true;
+  template <class C>
+  static C of(C a, C b) {
+    if constexpr (is_integer<C>) {
+      if (b == 0 || b == -1) return 0;
+      const C rest = a % b;
+      return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    } else {
+      const C rest = std::fmod(a, b);
+      return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    }
+  }
+};
+// Floats by way of the remainder, as torch does: floor(a / b) can be one too large when a / b rounds up to an integer.
+struct FloorDiv {
+  static constexpr bool integers = true;
+  template <class C>
+  static C of(C a, C b) {
+    if constexpr (is_integer<C>) {
+      const C quotient = Div::of(a, b);
+      return b != 0 && b != -1 && a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+    } else {
+      if (b == 0) return a / b;
+      const C quotient = (a - FloorMod::of(a, b)) / b;
+      if (quotient == 0) return std::copysign(C(0), a / b);
+      const C rounded = std::floor(quotient);
+      return quotient - rounded > C(0.5) ? rounded + 1 : rounded;
+    }
+  }
+};
+struct TruncateMod {
+  static constexpr bool integers = true;
+  template <class C>
+  static C of(C a, C b) {
+    if constexpr (is_integer<C>) return b == 0 || b == -1 ? 0 : a % b;
+    else return std::fmod(a, b);
+  }
+};
+struct Maximum {  // NaN if either is
+  static constexpr bool integers = true;
+  template <class C>
+  static C of(C a, C b) {
+    return a > b || a != a ? a : b;
+  }
+};
+struct Minimum {
+  static constexpr bool integers = true;
+  template <class C>
+  static C of(C a, C b) {
+    return a < b || a != a ? a : b;
+  }
+};
+struct Pow {
+  static constexpr bool integers = true;
+  template <class C>
+  static C of(C a, C b) {
+    if constexpr (is_integer<C>) {
+      if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
+      uint64_t result = 1, base = static_cast<uint64_t>(a);
+      for (; b; b >>= 1, base *= base)
+        if (b & 1) result *= base;
+      return wrap(result);
+    } else {
+      return std::pow(a, b);
+    }
+  }
+};
+struct SquaredDifference {
+  static constexpr bool integers = true;
+  template <class C>
+  static C of(C a, C b) {
+    const C d = Sub::of(a, b);
+    return Mul::of(d, d);
+  }
+};
+struct Atan2 {
+  static constexpr bool integers = false;
+  template <class C>
+  static C of(C a, C b) {
+    return std::atan2(a, b);
+  }
+};
+
+template <class F>
+Plan binary(const std::shared_ptr<const Call>& call) {
+  call->output(0);
+  const std::array<const Tensor*, 2> inputs{&call->input(0), &call->input(1)};
+  const Shape shape = broadcast_shape({&inputs[0]->shape, &inputs[1]->shape});
+  check_broadcast(shape, call->output(0).shape);
+  const Arithmetic arithmetic = common_arithmetic(inputs);
+  if (!F::integers && arithmetic == Arithmetic::Integer)
+    throw InvalidCall(std::string("integers are not supported: ") + type_name(inputs[0]->type),
+                      ACL_ERROR_UNSUPPORTED_DATA_TYPE);
+  Plan plan;
+  plan.compute = [call, arithmetic] {
+    const std::array<const Tensor*, 2> in{&call->inputs[0], &call->inputs[1]};
+    with_arithmetic(arithmetic, [&](auto zero) {
+      using C = decltype(zero);
+      if constexpr (F::integers || !is_integer<C>)
+        map_blocks<C, C>(in, call->outputs[0], [](const auto& v, C* out, int64_t n) {
+          for (int64_t i = 0; i < n; i++) out[i] = F::template of<C>(v[0][i], v[1][i]);
+        });
+    });
+  };
+  return plan;
+}
+
+// ---- bits: integers and bool only ------------------------------------------------------------------
+template <int64_t (*F)(int64_t, int64_t)>
+Plan bitwise(const std::shared_ptr<const Call>& call) {
+  call->output(0);
+  for (size_t k = 0; k < 2; k++)
+    if (arithmetic_of(call->input(k).type) != Arithmetic::Integer)
+      throw InvalidCall(std::string("only integers and bool are supported, not ") + type_name(call->input(k).type),
+                        ACL_ERROR_UNSUPPORTED_DATA_TYPE);
+  check_broadcast(broadcast_shape({&call->input(0).shape, &call->input(1).shape}), call->output(0).shape);
+  Plan plan;
+  plan.compute = [call] {
+    map_blocks<int64_t, int64_t, 2>({&call->inputs[0], &call->inputs[1]}, call->outputs[0],
+                                    [](const auto& v, int64_t* out, int64_t n) {
+                                      for (int64_t i = 0; i < n; i++) out[i] = F(v[0][i], v[1][i]);
+                                    });
+  };
+  return plan;
+}
+int64_t bit_and(int64_t a, int64_t b) { return a & b; }
+int64_t bit_or(int64_t a, int64_t b) { return a | b; }
+int64_t bit_xor(int64_t a, int64_t b) { return a ^ b; }
+int64_t shift_left(int64_t a, int64_t b) { return b < 0 || b > 63 ? 0 : wrap(uint64_t(a) << b); }
+int64_t shift_right(int64_t a, int64_t b) { return b < 0 || b > 63 ? (a < 0 ? -1 : 0) : a >> b; }
+
+// ---- functions of one operand ------------------------------------------------------------------------
+#define REAL_FUNCTION(Name, expression)            \
+  struct Name {                                    \
+    static constexpr bool integers = false;        \
+    template <class C>                             \
+    static C of(C a) {                             \
+      return expression;                           \
+    }                                              \
+  };
+REAL_FUNCTION(Exp, std::exp(a))
+REAL_FUNCTION(Expm1, std::expm1(a))
+REAL_FUNCTION(Log1p, std::log1p(a))
+REAL_FUNCTION(Sqrt, std::sqrt(a))
+REAL_FUNCTION(Rsqrt, C(1) / std::sqrt(a))
+REAL_FUNCTION(Reciprocal, C(1) / a)
+REAL_FUNCTION(Sigmoid, C(1) / (C(1) + std::exp(-a)))
+REAL_FUNCTION(Tanh, std::tanh(a))
+REAL_FUNCTION(Erf, std::erf(a))
+REAL_FUNCTION(Erfc, std::erfc(a))
+REAL_FUNCTION(Sin, std::sin(a))
+REAL_FUNCTION(Cos, std::cos(a))
+REAL_FUNCTION(Tan, std::tan(a))
+REAL_FUNCTION(Asin, std::asin(a))
+REAL_FUNCTION(Acos, std::acos(a))
+REAL_FUNCTION(Atan, std::atan(a))
+REAL_FUNCTION(Sinh, std::sinh(a))
+REAL_FUNCTION(Cosh, std::cosh(a))
+REAL_FUNCTION(Ceil, std::ceil(a))
+REAL_FUNCTION(Floor, std::floor(a))
+REAL_FUNCTION(Trunc, std::trunc(a))
+REAL_FUNCTION(Round, std::nearbyint(a))  // halves to even
+#undef REAL_FUNCTION
+
+struct Abs {
+  static constexpr bool integers = true;
+  template <class C>
+  static C of(C a) {
+    if constexpr (is_integer<C>) return a < 0 ? wrap(-uint64_t(a)) : a;
+    else return std::fabs(a);
+  }
+};
+struct Neg {
+  static constexpr bool integers = true;
+  template <class C>
+  static C of(C a) {
+    if constexpr (is_integer<C>) return wrap(-uint64_t(a));
+    else return -a;
+  }
+};
+struct Square {
+  static constexpr bool integers = true;
+  template <class C>
+  static C of(C a) {
+    return Mul::of(a, a);
+  }
+};
+struct Relu {  // keeps NaN
+  static constexpr bool integers = true;
+  template <class C>
+  static C of(C a) {
+    return a < 0 ? C(0) : a;
+  }
+};
+struct Sign {
+  static constexpr bool integers = true;
+  template <class C>
+  static C of(C a) {
+    return a > 0 ? C(1) : a < 0 ? C(-1) : a;
+  }
+};
+
+template <class F>
+Plan unary(const std::shared_ptr<const Call>& call) {
+  check_broadcast(call->input(0).shape, call->output(0).shape);
+  const Arithmetic arithmetic = arithmetic_of(call->input(0).type);
+  if (!F::integers && arithmetic == Arithmetic::Integer)
+    throw InvalidCall(std::string("integers are not supported: ") + type_name(call->input(0).type),
+                      ACL_ERROR_UNSUPPORTED_DATA_TYPE);
+  Plan plan;
+  plan.compute = [call, arithmetic] {
+    with_arithmetic(arithmetic, [&](auto zero) {
+      using C = decltype(zero);
+      if constexpr (F::integers || !is_integer<C>)
+        map_blocks<C, C, 1>({&call->inputs[0]}, call->outputs[0], [](const auto& v, C* out, int64_t n) {
+          for (int64_t i = 0; i < n; i++) out[i] = F::template of<C>(v[0][i]);
+        });
+    });
+  };
+  return plan;
+}
+
+// Maps floats through a function that depends on attributes: f(value) with value float or double.
+template <class F>
+Plan unary_with(const std::shared_ptr<const Call>& call, F f) {
+  check_broadcast(call->input(0).shape, call->output(0).shape);
+  const Arithmetic arithmetic = arithmetic_of(call->input(0).type);
+  if (arithmetic == Arithmetic::Integer)
+    throw InvalidCall(std::string("integers are not supported: ") + type_name(call->input(0).type),
+                      ACL_ERROR_UNSUPPORTED_DATA_TYPE);
+  Plan plan;
+  plan.compute = [call, arithmetic, f] {
+    with_arithmetic(arithmetic, [&](auto zero) {
+      using C = decltype(zero);
+      if constexpr (!is_integer<C>)
+        map_blocks<C, C, 1>({&call->inputs[0]}, call->outputs[0], [&](const auto& v, C* out, int64_t n) {
+          for (int64_t i = 0; i < n; i++) out[i] = f(v[0][i]);
+        });
+    });
+  };
+  return plan;
+}
+
+// log(scale * x + shift) in `base`; a base of -1 stands for e.
+Plan plan_log(const std::shared_ptr<const Call>& call) {
+  const double base = call->attributes.number("base", -1), scale = call->attributes.number("scale", 1),
+               shift = call->attributes.number("shift", 0);
+  return unary_with(call, [base, scale, shift](auto x) {
+    using C = decltype(x);
+    const C y = scale == 1 && shift == 0 ? x : C(scale) * x + C(shift);
+    // Single functions for the common bases: a quotient of logarithms rounds twice.
+    if (base == -1) return std::log(y);
+    if (base == 2) return std::log2(y);
+    if (base == 10) return std::log10(y);
+    return std::log(y) / C(std::log(base));
+  });
+}
+
+Plan plan_swish(const std::shared_ptr<const Call>& call) {
+  const double scale = call->attributes.number("scale", 1);
+  return unary_with(call, [scale](auto x) {
+    using C = decltype(x);
+    return x / (C(1) + std::exp(-C(scale) * x));
+  });
+}
+
+Plan plan_leaky_relu(const std::shared_ptr<const Call>& call) {
+  const double slope = call->attributes.number("negative_slope", 0);
+  return unary_with(call, [slope](auto x) {
+    using C = decltype(x);
+    return x < 0 ? C(slope) * x : x;
+  });
+}
+
+Plan plan_round(const std::shared_ptr<const Call>& call) {
+  if (call->attributes.integer("decimals", 0) != 0)
+    throw InvalidCall("rounding to decimals is not supported: decimals = " +
+                      std::to_string(call->attributes.integer("decimals", 0)));
+  return unary<Round>(call);
+}
+
+// ---- functions of three operands -----------------------------------------------------------------------
+struct Axpy {  // input + alpha * other
+  template <class C>
+  static C of(C a, C b, C alpha) {
+    return Add::of(a, Mul::of(b, alpha));
+  }
+};
+struct Clip {  // NaN stays
+  template <class C>
+  static C of(C a, C low, C high) {
+    const C raised = a < low ? low : a;
+    return raised > high ? high : raised;
+  }
+};
+
+template <class F>
+Plan ternary(const std::shared_ptr<const Call>& call) {
+  const std::array<const Tensor*, 3> inputs{&call->input(0), &call->input(1), &call->input(2)};
+  check_broadcast(broadcast_shape({&inputs[0]->shape, &inputs[1]->shape, &inputs[2]->shape}), call->output(0).shape);
+  const Arithmetic arithmetic = common_arithmetic(inputs);
+  Plan plan;
+  plan.compute = [call, arithmetic] {
+    with_arithmetic(arithmetic, [&](auto zero) {
+      using C = decltype(zero);
+      map_blocks<C, C, 3>({&call->inputs[0], &call->inputs[1], &call->inputs[2]}, call->outputs[0],
+                          [](const auto& v, C* out, int64_t n) {
+                            for (int64_t i = 0; i < n; i++) out[i] = F::template of<C>(v[0][i], v[1][i], v[2][i]);
+                          });
+    });
+  };
+  return plan;
+}
+
+}  // namespace
+
+void add_elementwise(Registry& r) {
+  r.add("Add", binary<Add>);
+  r.add("Sub", binary<Sub>);
+  r.add("Mul", binary<Mul>);
+  r.add("RealDiv", binary<Div>);
+  r.add("Div", binary<Div>);
+  r.add("FloorDiv", binary<FloorDiv>);
+  r.add("FloorMod", binary<FloorMod>);
+  r.add("Mod", binary<TruncateMod>);
+  r.add("Maximum", binary<Maximum>);
+  r.add("Minimum", binary<Minimum>);
+  r.add("Pow", binary<Pow>);
+  r.add("SquaredDifference", binary<SquaredDifference>);
+  r.add("Atan2", binary<Atan2>);
+  r.add("BitwiseAnd", bitwise<bit_and>);
+  r.add("BitwiseOr", bitwise<bit_or>);
+  r.add("BitwiseXor", bitwise<bit_xor>);
+  r.add("LeftShift", bitwise<shift_left>);
+  r.add("RightShift", bitwise<shift_right>);
+  r.add("Abs", unary<Abs>);
+  r.add("Neg", unary<Neg>);
+  r.add("Square", unary<Square>);
+  r.add("Sign", unary<Sign>);
+  r.add("Relu", unary<Relu>);
+  r.add("Exp", unary<Exp>);
+  r.add("Expm1", unary<Expm1>);
+  r.add("Log1p", unary<Log1p>);
+  r.add("Sqrt", unary<Sqrt>);
+  r.add("Rsqrt", unary<Rsqrt>);
+  r.add("Reciprocal", unary<Reciprocal>);
+  r.add("Sigmoid", unary<Sigmoid>);
+  r.add("Tanh", unary<Tanh>);
+  r.add("Erf", unary<Erf>);
+  r.add("Erfc", unary<Erfc>);
+  r.add("Sin", unary<Sin>);
+  r.add("Cos", unary<Cos>);
+  r.add("Tan", unary<Tan>);
+  r.add("Asin", unary<Asin>);
+  r.add("Acos", unary<Acos>);
+  r.add("Atan", unary<Atan>);
+  r.add("Sinh", unary<Sinh>);
+  r.add("Cosh", unary<Cosh>);
+  r.add("Ceil", unary<Ceil>);
+  r.add("Floor", unary<Floor>);
+  r.add("Trunc", unary<Trunc>);
+  r.add("Round", plan_round);
+  r.add("Log", plan_log);
+  r.add("Swish", plan_swish);
+  r.add("LeakyRelu", plan_leaky_relu);
+  r.add("AxpyV2", ternary<Axpy>);
+  r.add("ClipByValueV2", ternary<Clip>);
+  r.add("ClipByValue", ternary<Clip>);
+}
+
+}  // namespace cann_sim::ops
