@@ -37,8 +37,8 @@ class FakeKernel:
 
 def is_ours(tuner):
     from triton_ascend_tune.autotuner import make_tuner_class
-    return any(type(tuner) is make_tuner_class(base) for base in type(tuner).__mro__[1:-1] if base.__name__.endswith("Tuner")
-               or base.__name__ == "Autotuner")
+    base = type(tuner).__mro__[1]
+    return base.__name__ in ("Autotuner", "AutoTilingTuner") and type(tuner) is make_tuner_class(base)
 
 def bench(call, quantiles=None):
     call()

@@ -140,27 +140,29 @@ def _replace(cls: type) -> None:
 
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
-        ours = _tuner_class(cls) if type(self) is cls and cls in _originals else None
-        if ours is None:
-            original(self, *args, **kwargs)
+        if type(self) is cls and cls in _originals and _adopt(self, cls):
+            self.__init__(*args, **kwargs)
         else:
-            self.__class__ = ours
-            ours.__init__(self, *args, **kwargs)  # type: ignore[misc]
+            original(self, *args, **kwargs)
 
     __init__._triton_ascend_tune = cls  # type: ignore[attr-defined]
     _originals[cls] = original
     cls.__init__ = __init__  # type: ignore[misc]
 
 
-def _tuner_class(cls: type) -> type | None:
-    """Our subclass of ``cls``; None, with one error in the log, if it cannot be made: a decorator must not fail for it."""
+def _adopt(instance: Any, cls: type) -> bool:
+    """Makes a bare ``instance`` of ``cls`` one of our subclass of it.
+
+    False, with one error in the log, if that cannot be: a decorator must not fail because of us.
+    """
     try:
         from triton_ascend_tune.autotuner import make_tuner_class
 
-        return make_tuner_class(cls)
+        instance.__class__ = make_tuner_class(cls)
     except Exception as error:
         _report(f"the tuner for {cls.__module__}.{cls.__qualname__} cannot be made: {type(error).__name__}: {error}")
-        return None
+        return False
+    return True
 
 
 def _report(problem: str) -> None:
