@@ -1,0 +1,63 @@
+"""Which candidate wins: the lowest P50; among equals the first in the order given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from triton_ascend_tune.failures import NoCandidateError
+from triton_ascend_tune.values import Outcome, Protocol, Status, Verdict
+
+
+def choose(contest: Sequence[Outcome], protocol: Protocol, kernel: str, pruned: Sequence[Outcome] = ()) -> Verdict:
+    """The verdict over ``contest``, in the order in which ties are decided; ``pruned`` only completes the report.
+
+    NoCandidateError, with every candidate's reason and the first error as its cause, if none was timed.
+    """
+    outcomes = tuple(sorted([*contest, *pruned], key=lambda outcome: outcome.candidate.index))
+    timed = [outcome for outcome in contest if outcome.status is Status.TIMED]
+    if not timed:
+        raise _nothing_timed(outcomes, kernel)
+    winner = min(timed, key=_score)  # the first of equals
+    return Verdict(winner, outcomes, protocol, _margin(winner, timed))
+
+
+def p50(outcome: Outcome) -> float | None:
+    """The median in milliseconds, or the first number of what a user's ``do_bench`` returned; None if it has none."""
+    if outcome.samples is not None:
+        return outcome.samples.p50
+    value = outcome.timings[0] if isinstance(outcome.timings, (list, tuple)) and outcome.timings else outcome.timings
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def usable(timings: Any) -> bool:
+    """Whether what a user's ``do_bench`` returned can be chosen: not None, and no infinity or NaN at its head."""
+    head = timings[0] if isinstance(timings, (list, tuple)) and timings else timings
+    return head is not None and not (isinstance(head, float) and not math.isfinite(head))
+
+
+def _score(outcome: Outcome) -> Any:
+    if outcome.samples is not None:
+        return (outcome.samples.p50,)
+    # What a user's do_bench returns is compared as stock Triton compares it, item by item; a scalar is its own head.
+    return tuple(outcome.timings) if isinstance(outcome.timings, (list, tuple)) else (outcome.timings,)
+
+
+def _margin(winner: Outcome, timed: Sequence[Outcome]) -> float | None:
+    best = p50(winner)
+    others = [time for outcome in timed if outcome is not winner and (time := p50(outcome)) is not None]
+    if not others or not best or best < 0:
+        return None
+    return min(others) / best - 1.0
+
+
+def _nothing_timed(outcomes: Sequence[Outcome], kernel: str) -> NoCandidateError:
+    failed = [outcome for outcome in outcomes if outcome.status is Status.FAILED]
+    lines = [f"No config of kernel {kernel} can be used: {len(failed)} failed, {len(outcomes) - len(failed)} pruned."]
+    for outcome in outcomes:
+        where = f"{outcome.status.value} in {outcome.stage.value}" if outcome.stage else outcome.status.value
+        lines.append(f"  {outcome.candidate.config}: {where}: {outcome.reason}")
+    error = NoCandidateError("\n".join(lines), outcomes)
+    error.__cause__ = next((outcome.error for outcome in failed if outcome.error is not None), None)
+    return error

@@ -1,0 +1,75 @@
+"""What one tuner needs at each launch and can be prepared once: how its key is built, and on which devices it acts."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from triton_ascend_tune import activation
+from triton_ascend_tune.key import Key, hashable, kernel_parameters, key_function, key_labels
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a launch goes: a device of a target that this package tunes on. ``label`` names both in a key."""
+
+    device: int
+    target: str  # backend and architecture
+    label: str
+
+
+class Plan:
+    """The prepared part of a tuner's launches."""
+
+    def __init__(self, keys: Any, base_fn: Any, arg_names: Any, fn: Any) -> None:
+        """``keys`` is what the tuner got as ``key``: names, or (triton-ascend's generator) axes with their names."""
+        from triton.runtime.driver import driver
+
+        self.keys = keys
+        self.names = tuple(keys.values() if isinstance(keys, Mapping) else keys or ())
+        self.kernel = base_fn.__name__
+        self.parameters = kernel_parameters(base_fn, arg_names)
+        self.key = key_function(self.parameters, self.names, self.kernel)
+        self._labels = key_labels(self.parameters, self.names)
+        self._driver = driver
+        self._interpreted = _is_interpreted(fn)
+        self._places: dict[int, tuple[Any, Place | None]] = {}
+
+    def place(self) -> Place | None:
+        """The current device, or None where the tuner must behave as stock. Decided once for a device and driver."""
+        try:
+            active = self._driver.active
+            device = active.get_current_device()
+        except Exception:
+            return None  # no driver at all: stock Triton says so in its own words, or gets along without one
+        known = self._places.get(device)
+        if known is None or known[0] is not active:
+            known = self._places[device] = (active, self._decide(active, device))
+        return known[1]
+
+    def hashable(self, key: Key) -> Key:
+        """``key`` with unhashable values settled; TypeError names the argument where that cannot be done."""
+        return hashable(key, self._labels, self.kernel)
+
+    def required(self) -> list[str]:
+        """The arguments that a launch must give a value to."""
+        return [parameter.name for parameter in self.parameters if parameter.required]
+
+    def _decide(self, active: Any, device: int) -> Place | None:
+        if self._interpreted or not activation.acts_now():
+            return None
+        target = active.get_current_target()
+        name = f"{target.backend}:{target.arch}"
+        return Place(device, name, f"{name}:{device}")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> None:
+        """A copied tuner prepares its own; drivers and generated functions are not for copying."""
+        return
+
+
+def _is_interpreted(fn: Any) -> bool:
+    while not inspect.isfunction(getattr(fn, "fn", lambda: None)):
+        fn = fn.fn
+    return type(fn).__name__ == "InterpretedFunction"

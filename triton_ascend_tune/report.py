@@ -1,0 +1,117 @@
+"""What a tuning tells: a table of all candidates, and the lines stock Triton prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import CodeType
+from typing import Any
+
+from triton_ascend_tune import choose
+from triton_ascend_tune.values import Outcome, Status, Verdict
+
+_US_PER_MS = 1000.0
+
+
+def table(verdict: Verdict) -> str:
+    """One line for each candidate in the user's order: its P50 with P20 and P80, or where and why it has none."""
+    rows = [(name, *_result(outcome)) for name, outcome in zip(_names(verdict.outcomes), verdict.outcomes)]
+    width = max(len(row[0]) for row in rows)
+    lines = []
+    for outcome, (config, result, note) in zip(verdict.outcomes, rows):
+        mark = "  <- winner" if outcome is verdict.winner else ""
+        lines.append(f"  {config:{width}}  {result:>12}  {note}{mark}".rstrip())
+    return "\n".join(lines)
+
+
+def describe(verdict: Verdict, kernel: str, seconds: float, where: str = "") -> str:
+    """The table with a headline: kernel, ``where`` (device, "simulated"), protocol, duration, and how clear the
+    choice was.
+    """
+    counts = {status: sum(outcome.status is status for outcome in verdict.outcomes) for status in Status}
+    by_user = verdict.winner.samples is None
+    how = "user's do_bench" if by_user else f"{verdict.protocol.method}, {verdict.protocol.plan} plan"
+    ahead = f"; winner ahead by {verdict.margin:.1%}" if verdict.margin is not None else ""
+    place = f" on {where}" if where else ""
+    return (
+        f"{kernel}{place}: {len(verdict.outcomes)} configs, {counts[Status.TIMED]} timed ({how}), "
+        f"{counts[Status.FAILED]} failed, {counts[Status.PRUNED]} pruned, {seconds:.2f} s{ahead}\n{table(verdict)}"
+    )
+
+
+def where(target: str) -> str:
+    """``target``, marked where it is the simulated CANN: its times must never pass for a device's."""
+    from triton_ascend_tune.measure.device import active_device
+
+    try:
+        simulated = active_device().simulated
+    except Exception:  # no engine for this target, and so nothing that could say "simulated"
+        return target
+    return f"{target}, simulated" if simulated else target
+
+
+class StockLines:
+    """The lines that the installed Triton prints under ``TRITON_PRINT_AUTOTUNING``.
+
+    Triton's text changed twice between 3.2 and 3.9; which one is installed is read off the stock class's own code, so
+    that no version has to be listed here.
+    """
+
+    def __init__(self, stock: type) -> None:
+        self._each_config = _mentions(getattr(stock, "_bench", None), "Autotuning kernel ")
+        self._with_key = _mentions(getattr(stock, "run", None), "with key as ")
+
+    def candidates(self, kernel: str, outcomes: Sequence[Outcome]) -> None:
+        """One line for each measured candidate and one for each failure, in the order of the contest."""
+        if not self._each_config:
+            return
+        for outcome in outcomes:
+            print(f"Autotuning kernel {kernel} with config {outcome.candidate.config}")
+            if outcome.status is Status.FAILED:
+                print(f"Autotuning failed with {outcome.error or outcome.reason}")
+
+    def finished(self, kernel: str, key: tuple[Any, ...], seconds: float, best: Any) -> None:
+        parts = [f"Triton autotuning for function {kernel}", f"with key as {key}", f"finished after {seconds:.2f}s"]
+        if self._with_key:
+            print(",\n".join(parts) + f",\nbest config selected: {best};")
+        else:
+            print(f"{parts[0]} {parts[2]}; best config selected: {best};")
+
+
+def _names(outcomes: Sequence[Outcome]) -> list[str]:
+    """What tells the candidates apart: each config's kwargs, and the compile options in which they differ."""
+    settings = [outcome.candidate.kwargs for outcome in outcomes]
+    differing = {name for some in settings for name in some if any(_differs(some, name, other) for other in settings)}
+    names = []
+    for outcome, options in zip(outcomes, settings):
+        shown = {
+            name: options[name] for name in options if name in outcome.candidate.config.kwargs or name in differing
+        }
+        names.append(", ".join(f"{name}={value}" for name, value in shown.items()) or str(outcome.candidate.config))
+    return names
+
+
+def _differs(some: Mapping[str, Any], name: str, other: Mapping[str, Any]) -> bool:
+    return name not in other or (some[name] is not other[name] and some[name] != other[name])
+
+
+def _result(outcome: Outcome) -> tuple[str, str]:
+    if outcome.status is not Status.TIMED:
+        where = f" in {outcome.stage.value}" if outcome.stage and outcome.status is Status.FAILED else ""
+        return outcome.status.value + where, outcome.reason
+    if outcome.samples is None:
+        time = choose.p50(outcome)
+        return (f"{time * _US_PER_MS:.2f} us" if time is not None else "timed"), f"do_bench returned {outcome.timings}"
+    p50, p20, p80 = (time * _US_PER_MS for time in outcome.samples.triple)
+    return f"{p50:.2f} us", f"P20 {p20:.2f}, P80 {p80:.2f}, {len(outcome.samples.times_ms)} samples"
+
+
+def _mentions(function: Callable[..., Any] | None, text: str) -> bool:
+    """Whether a string constant of ``function``, nested functions included, contains ``text``."""
+    stack: list[Any] = [getattr(function, "__code__", None)]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str) and text in item:
+            return True
+        if isinstance(item, (tuple, CodeType)):
+            stack += item.co_consts if isinstance(item, CodeType) else item
+    return False

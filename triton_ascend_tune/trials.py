@@ -1,0 +1,181 @@
+"""Measures compiled candidates: each becomes a trial of the measuring engine, or a call of the user's ``do_bench``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from triton_ascend_tune import choose
+from triton_ascend_tune.compile import Compiled
+from triton_ascend_tune.failures import MAX_REASON, is_about_candidate, reason, stage_of
+from triton_ascend_tune.hooks import Hooks
+from triton_ascend_tune.values import Candidate, Outcome, Protocol, Samples, Stage, Status
+
+#: ``measure.event.measure`` or the like: ``(trials, protocol, device, tolerated)`` gives one ``Samples`` or
+#: ``Failure`` each.
+Measurer = Callable[..., Sequence[Any]]
+#: A user's own timer: ``do_bench(call, quantiles=(0.5, 0.2, 0.8))`` returns a time or a sequence that starts with one.
+DoBench = Callable[..., Any]
+
+QUANTILES = (0.5, 0.2, 0.8)
+FAILED_TIMINGS = float("inf")
+
+
+class RefusedLaunch(Exception):  # noqa: N818 - it carries an error, and is none to report
+    """Carries a candidate's own failure (its cause) through the measuring engine, apart from all other exceptions."""
+
+
+#: What the engine may hold against a trial. RuntimeError is what devices report when they are waited for.
+TOLERATED = (RefusedLaunch, RuntimeError)
+
+
+@dataclass
+class Entry:
+    """One candidate in the contest: how it is launched, and what runs around the launch.
+
+    ``arguments``: all arguments by name, as hooks get them. ``broken``: a hook has raised.
+    """
+
+    candidate: Candidate
+    run: Callable[[], Any]
+    arguments: dict[str, Any]
+    hooks: Hooks
+    broken: bool = False
+    _pending: bool = field(default=False, repr=False)
+
+    @property
+    def has_hooks(self) -> bool:
+        """Whether anything runs around the launch; if not, the engine need not leave its loop for it."""
+        return self.hooks.active or self.candidate.config.pre_hook is not None
+
+    def before(self) -> None:
+        with self._user_code():
+            if self.candidate.config.pre_hook is not None:
+                self.candidate.config.pre_hook(self.arguments)
+            self.hooks.before(self.arguments)
+        self._pending = True
+
+    def launch(self) -> Any:
+        try:
+            return self.run()
+        except Exception as error:
+            self._pending = False
+            with self._user_code():
+                self.hooks.after(self.arguments, exception=error)
+            if is_about_candidate(error):
+                raise RefusedLaunch from error
+            raise
+
+    def after(self) -> None:
+        self._pending = False
+        with self._user_code():
+            self.hooks.after(self.arguments)
+
+    def abandon(self, error: BaseException) -> None:
+        """Puts the tensors back if ``error`` ended the measuring between ``before`` and ``after``."""
+        if self._pending:
+            self._pending = False
+            self.hooks.after(self.arguments, exception=error)
+
+    def __call__(self) -> None:
+        """The whole of it, as stock Triton hands it to ``do_bench``."""
+        self.before()
+        try:
+            self.launch()
+        except RefusedLaunch as refused:
+            assert refused.__cause__ is not None
+            raise refused.__cause__ from None
+        self.after()
+
+    @contextmanager
+    def _user_code(self) -> Iterator[None]:
+        """What a hook raises is a bug in the hook, whatever its class, and no candidate's failure."""
+        try:
+            yield
+        except BaseException:
+            self.broken = True
+            raise
+
+
+def measure_candidates(
+    entries: Sequence[Entry], protocol: Protocol, device: Any, measurer: Measurer, do_bench: DoBench | None = None
+) -> list[Outcome]:
+    """One outcome for each entry, in order. With ``do_bench`` the user's own timer measures, one entry after the other.
+
+    Raised as they are: what a hook raised, and what a launch raised that is not about the candidate.
+    """
+    try:
+        if do_bench is not None:
+            return [_by_user(entry, do_bench) for entry in entries]
+        return _by_engine(entries, protocol, device, measurer)
+    except BaseException as error:
+        for entry in entries:
+            entry.abandon(error)
+        raise
+
+
+def failed(compiled: Compiled) -> Outcome:
+    """The outcome of a candidate that did not compile."""
+    assert compiled.error is not None
+    return _failure(compiled.candidate, compiled.error, Stage.COMPILE)
+
+
+def timings_of(outcomes: Sequence[Outcome]) -> dict[Any, Any]:
+    """``configs_timings``: config -> [P50, P20, P80], three infinities for a failure, or what the user's timer
+    returned.
+
+    A config that cannot be hashed (Triton 3.5 and newer hash its contents) has no place in it.
+    """
+    timings: dict[Any, Any] = {}
+    for outcome in outcomes:
+        if outcome.status is Status.PRUNED:
+            continue
+        value = outcome.timings if outcome.status is Status.TIMED else [FAILED_TIMINGS] * len(QUANTILES)
+        try:
+            timings[outcome.candidate.config] = value
+        except TypeError:
+            continue
+    return timings
+
+
+def _by_engine(entries: Sequence[Entry], protocol: Protocol, device: Any, measurer: Measurer) -> list[Outcome]:
+    from triton_ascend_tune.measure.trial import Trial
+
+    trials = [
+        Trial(
+            launch=entry.launch,
+            before=entry.before if entry.has_hooks else None,
+            after=entry.after if entry.has_hooks else None,
+            name=str(entry.candidate.config),
+        )
+        for entry in entries
+    ]
+    results = measurer(trials, protocol, device, TOLERATED) if trials else []
+    return [_outcome(entry.candidate, result) for entry, result in zip(entries, results)]
+
+
+def _outcome(candidate: Candidate, result: Any) -> Outcome:
+    if isinstance(result, Samples):
+        return Outcome(candidate, Status.TIMED, samples=result, timings=result.triple)
+    error = result.error
+    if isinstance(error, RefusedLaunch) and error.__cause__ is not None:
+        return _failure(candidate, error.__cause__, result.stage)
+    return Outcome(candidate, Status.FAILED, result.stage, result.reason[:MAX_REASON], error=error)
+
+
+def _by_user(entry: Entry, do_bench: DoBench) -> Outcome:
+    try:
+        timings = do_bench(entry, quantiles=QUANTILES)
+    except Exception as error:
+        if entry.broken or not is_about_candidate(error):
+            raise
+        return _failure(entry.candidate, error, Stage.LAUNCH)
+    if not choose.usable(timings):
+        return Outcome(entry.candidate, Status.FAILED, Stage.MEASURE, f"do_bench returned {timings!r}: no finite time")
+    return Outcome(entry.candidate, Status.TIMED, timings=timings)
+
+
+def _failure(candidate: Candidate, error: BaseException, stage: Stage) -> Outcome:
+    return Outcome(candidate, Status.FAILED, stage_of(error, stage), reason(error), error=error)
