@@ -62,7 +62,7 @@ class CMakeBuild(build_ext):
 
 
 class BuildPy(build_py):
-    """Adds the start-up hook, and the sources of the simulated CANN, so that a wheel can build it without a checkout."""
+    """Adds the start-up hook and the sources of the simulated CANN, which a wheel can then build without a checkout."""
 
     def run(self) -> None:
         super().run()
