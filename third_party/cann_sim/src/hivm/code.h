@@ -1,0 +1,98 @@
+// The executable form of one entry function: a flat list of instructions over numbered slots.
+//
+// Every SSA value has its own slot (casts that change nothing share one), so that everything is resolved when the module is
+// loaded. Values known then are computed then: their slots are filled from `Code::scalars` and `Code::views` at each launch.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hivm/ir.h"
+#include "hivm/micro.h"
+#include "hivm/view.h"
+
+namespace hivm {
+
+class ExecutionCore;
+struct Code;
+
+union Scalar {
+  int64_t i;
+  double f;
+};
+
+// What one block sees while it runs.
+struct Frame {
+  const Code* code = nullptr;
+  std::vector<Scalar> scalars;
+  std::vector<View> views;
+  std::vector<std::vector<Argument>> calls;  // arguments of each call site; constants are already in place
+  ExecutionCore* core = nullptr;
+  int64_t cycles = 0;  // spent on the scalar unit since the core was last told
+  int64_t loops_left = 0;
+};
+
+struct Instruction;
+// Executes an instruction and returns the next one; nullptr at the end of the function.
+using Step = const Instruction* (*)(const Instruction*, Frame&);
+
+struct Instruction {
+  Step step = nullptr;
+  int32_t cycles = 0;  // on the scalar unit
+  int32_t line = 0;    // in the module's text
+  uint32_t a = 0, b = 0, c = 0, d = 0;  // slots, or an index into one of Code's tables
+  int64_t extra = 0;
+};
+
+using Slots = std::array<uint32_t, kMaxRank>;
+
+// memref.subview, reinterpret_cast, expand_shape, view, pointer_cast, load and store: scalar slots for each dimension.
+struct ViewRecipe {
+  Slots offsets{}, sizes{}, strides{};
+  std::array<uint8_t, kMaxRank> dimensions{};  // of the source; for subview: those that stay
+  uint8_t rank = 0;                            // of the source, or number of indices
+  uint8_t kept = 0;                            // rank of the result
+  Element element = Element::I8;
+  Space space = Space::Gm;
+};
+
+// memref.collapse_shape: group g covers the source dimensions [ends[g - 1], ends[g]).
+struct CollapseRecipe {
+  std::array<uint8_t, kMaxRank> ends{};
+  uint8_t groups = 0;
+};
+
+struct CallSite {
+  std::shared_ptr<const MicroKernel> kernel;
+  std::string name;
+  struct Source {
+    uint32_t slot = 0;
+    bool is_view = false;
+    bool is_float = false;
+    bool constant = false;
+  };
+  std::vector<Source> arguments;
+};
+
+// Parameter k of the entry function and the slot that receives it.
+struct CodeParameter {
+  ir::Type type;
+  uint32_t slot = 0;
+};
+
+struct Code {
+  std::string entry;  // the kernel's name
+  std::vector<CodeParameter> parameters;
+  std::vector<Instruction> instructions;
+  std::vector<ViewRecipe> recipes;
+  std::vector<CollapseRecipe> collapses;
+  std::vector<CallSite> calls;
+  std::vector<Scalar> scalars;
+  std::vector<View> views;                 // views on local memory hold the byte address as their base
+  std::vector<uint32_t> local_views;       // slots of `views` whose base is such an address
+  std::array<int64_t, 4> local_bytes{};    // by Space: how much local memory the function addresses
+};
+
+}  // namespace hivm

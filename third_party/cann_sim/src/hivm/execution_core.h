@@ -1,0 +1,19 @@
+// What instructions need of a core beyond what micro-kernels see (hivm::Core).
+#pragma once
+#include "hivm/micro.h"
+
+namespace hivm {
+
+class ExecutionCore : public Core {
+ public:
+  // The scalar unit worked for so many cycles.
+  virtual void spend(int64_t cycles) = 0;
+  // Start of a local memory; throws ExecutionError when this kind of core has none of that space.
+  virtual std::byte* local_memory(Space space) = 0;
+  virtual int64_t local_bytes(Space space) const = 0;
+  // One element read or written by the scalar unit in global memory; checks the address and takes the time.
+  virtual void scalar_load(const std::byte* begin, int64_t bytes) = 0;
+  virtual void scalar_store(const std::byte* begin, int64_t bytes) = 0;
+};
+
+}  // namespace hivm

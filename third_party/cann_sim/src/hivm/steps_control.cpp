@@ -1,0 +1,141 @@
+#include <string>
+
+#include "hivm/execution_core.h"
+#include "hivm/steps.h"
+#include "hivm/view_check.h"
+
+namespace hivm::step {
+namespace {
+
+[[noreturn]] void bad(Next p, const std::string& what) {
+  throw ExecutionError("line " + std::to_string(p->line) + ": " + what);
+}
+
+// A kernel that never ends would hang the host as well.
+void count_loop(Next p, Frame& f) {
+  if (--f.loops_left < 0) bad(p, "the kernel runs for too many loop iterations: it would hang");
+}
+
+std::string text_of(const View& v) {
+  std::string text = std::string(space_name(v.space)) + " offset " + std::to_string(v.offset) + " sizes [";
+  for (int d = 0; d < v.rank; d++) text += (d ? ", " : "") + std::to_string(v.sizes[d]);
+  text += "] strides [";
+  for (int d = 0; d < v.rank; d++) text += (d ? ", " : "") + std::to_string(v.strides[d]);
+  return text + "]";
+}
+
+// Local views are checked here; a micro-kernel checks global ones through Core::check_global, because only what it really
+// touches has to exist.
+void check_view(const CallSite& site, Next p, Frame& f, const View& v) {
+  if (!is_sane(v)) bad(p, "micro-kernel '" + site.name + "': impossible view " + text_of(v));
+  if (v.space == Space::Gm) return;
+  const Extent extent = extent_of(v);
+  if (extent.begin == extent.end) return;
+  const std::byte* start = f.core->local_memory(v.space);
+  if (extent.begin < start || extent.end > start + f.core->local_bytes(v.space)) {
+    bad(p, "micro-kernel '" + site.name + "': view outside of " + text_of(v) + " at byte " +
+               std::to_string(v.base - start));
+  }
+}
+
+void flush_cycles(Frame& f) {
+  f.core->spend(f.cycles);
+  f.cycles = 0;
+}
+
+int64_t event_of(Next p, Frame& f) { return f.scalars[p->c].i; }
+
+}  // namespace
+
+Next jump(Next p, Frame&) { return p + p->extra; }
+
+Next jump_unless(Next p, Frame& f) { return f.scalars[p->a].i ? p + 1 : p + p->extra; }
+
+Next move_scalar(Next p, Frame& f) {
+  f.scalars[p->d] = f.scalars[p->a];
+  return p + 1;
+}
+
+Next move_view(Next p, Frame& f) {
+  f.views[p->d] = f.views[p->a];
+  return p + 1;
+}
+
+Next for_begin(Next p, Frame& f) {
+  if (f.scalars[p->d].i <= 0) bad(p, "scf.for with the step " + std::to_string(f.scalars[p->d].i));
+  f.scalars[p->a] = f.scalars[p->b];
+  return f.scalars[p->a].i < f.scalars[p->c].i ? p + 1 : p + p->extra;
+}
+
+Next for_next(Next p, Frame& f) {
+  count_loop(p, f);
+  int64_t& i = f.scalars[p->a].i;
+  if (__builtin_add_overflow(i, f.scalars[p->d].i, &i) || i >= f.scalars[p->c].i) return p + 1;
+  return p + p->extra;
+}
+
+Next loop_back(Next p, Frame& f) {
+  count_loop(p, f);
+  return p + p->extra;
+}
+
+Next stop(Next, Frame& f) {
+  flush_cycles(f);
+  return nullptr;
+}
+
+Next call(Next p, Frame& f) {
+  const CallSite& site = f.code->calls[p->extra];
+  std::vector<Argument>& arguments = f.calls[p->extra];
+  for (size_t i = 0; i < site.arguments.size(); i++) {
+    const CallSite::Source& source = site.arguments[i];
+    Argument& argument = arguments[i];
+    if (source.is_view) {
+      if (!source.constant) argument.view = f.views[source.slot];
+      check_view(site, p, f, argument.view);
+    } else if (!source.constant) {
+      if (source.is_float) argument.real = f.scalars[source.slot].f;
+      else argument.integer = f.scalars[source.slot].i;
+    }
+  }
+  flush_cycles(f);
+  try {
+    site.kernel->run(*f.core, arguments);
+  } catch (const ExecutionError& error) {
+    bad(p, "micro-kernel '" + site.name + "': " + error.what());
+  }
+  return p + 1;
+}
+
+Next block_index(Next p, Frame& f) {
+  f.scalars[p->d].i = f.core->block_index();
+  return p + 1;
+}
+
+Next set_flag(Next p, Frame& f) {
+  flush_cycles(f);
+  try {
+    f.core->set_flag(static_cast<Pipe>(p->a), static_cast<Pipe>(p->b), event_of(p, f));
+  } catch (const ExecutionError& error) {
+    bad(p, error.what());
+  }
+  return p + 1;
+}
+
+Next wait_flag(Next p, Frame& f) {
+  flush_cycles(f);
+  try {
+    f.core->wait_flag(static_cast<Pipe>(p->a), static_cast<Pipe>(p->b), event_of(p, f));
+  } catch (const ExecutionError& error) {
+    bad(p, error.what());
+  }
+  return p + 1;
+}
+
+Next barrier(Next p, Frame& f) {
+  flush_cycles(f);
+  f.core->barrier(static_cast<Pipe>(p->a));
+  return p + 1;
+}
+
+}  // namespace hivm::step

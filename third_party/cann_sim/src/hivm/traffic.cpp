@@ -1,0 +1,82 @@
+#include "hivm/traffic.h"
+
+#include <algorithm>
+
+namespace hivm {
+
+void RangeSet::compact() {
+  std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  size_t kept = 0;
+  for (size_t i = 1; i < ranges_.size(); i++) {
+    if (ranges_[i].begin <= ranges_[kept].end) ranges_[kept].end = std::max(ranges_[kept].end, ranges_[i].end);
+    else ranges_[++kept] = ranges_[i];
+  }
+  if (!ranges_.empty()) ranges_.resize(kept + 1);
+  limit_ = std::max<size_t>(4096, ranges_.size() * 2);
+}
+
+std::vector<Range> RangeSet::take() {
+  compact();
+  return std::move(ranges_);
+}
+
+int64_t LineSet::touch(uint64_t begin, uint64_t end) {
+  int64_t fresh = 0;
+  for (uint64_t line = begin / cost::kL2LineBytes; line <= (end - 1) / cost::kL2LineBytes; line++) {
+    const uint64_t number = line / kLinesPerPage;
+    if (number != last_number_) {
+      last_ = &pages_.try_emplace(number, Page{}).first->second;
+      last_number_ = number;
+    }
+    uint64_t& word = (*last_)[line % kLinesPerPage / 64];
+    const uint64_t bit = 1ull << (line % 64);
+    fresh += (word & bit) == 0;
+    word |= bit;
+  }
+  return fresh;
+}
+
+void Traffic::burst(uint64_t begin, uint64_t end, RangeSet& ranges, Transfer& transfer) {
+  ranges.add(begin, end);
+  constexpr uint64_t kBlock = cost::kBlockBytes;
+  const uint64_t moved = (end + kBlock - 1) / kBlock * kBlock - begin / kBlock * kBlock;
+  transfer.bursts++;
+  transfer.bytes += static_cast<int64_t>(moved);
+  transfer.missing += lines_.touch(begin, end);
+}
+
+Transfer Traffic::move(const std::byte* begin, int64_t bytes, RangeSet& ranges) {
+  Transfer transfer;
+  burst(reinterpret_cast<uint64_t>(begin), reinterpret_cast<uint64_t>(begin) + bytes, ranges, transfer);
+  bytes_ += transfer.bytes;
+  missing_ += transfer.missing;
+  return transfer;
+}
+
+Transfer Traffic::move(const View& v, RangeSet& ranges) {
+  Transfer transfer;
+  for (int d = 0; d < v.rank; d++) {
+    if (v.sizes[d] == 0) return transfer;
+  }
+  // The innermost dimensions that lie one behind the other form one burst.
+  const int64_t width = std::max<int64_t>(1, bytes_of(v.element));
+  int64_t run = 1;
+  int outer = v.rank;
+  while (outer > 0 && (v.sizes[outer - 1] == 1 || v.strides[outer - 1] == run)) run *= v.sizes[--outer];
+  std::array<int64_t, kMaxRank> index{};
+  const uint64_t base = reinterpret_cast<uint64_t>(v.base) + static_cast<uint64_t>(v.offset * width);
+  for (;;) {
+    int64_t at = 0;
+    for (int d = 0; d < outer; d++) at += index[d] * v.strides[d];
+    const uint64_t begin = base + static_cast<uint64_t>(at * width);
+    burst(begin, begin + static_cast<uint64_t>(run * width), ranges, transfer);
+    int d = outer - 1;
+    while (d >= 0 && ++index[d] == v.sizes[d]) index[d--] = 0;
+    if (d < 0) break;
+  }
+  bytes_ += transfer.bytes;
+  missing_ += transfer.missing;
+  return transfer;
+}
+
+}  // namespace hivm

@@ -1,0 +1,79 @@
+// Which global memory a launch touches: for the durations (what misses L2) and for the runtime (what it read and wrote).
+#pragma once
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "hivm/cost_model.h"
+#include "hivm/kernel.h"
+#include "hivm/view.h"
+
+namespace hivm {
+
+// A set of byte ranges; neighbours are joined.
+class RangeSet {
+ public:
+  void add(uint64_t begin, uint64_t end) {
+    if (!ranges_.empty() && begin <= ranges_.back().end && end >= ranges_.back().begin) {
+      Range& last = ranges_.back();
+      if (begin < last.begin) last.begin = begin;
+      if (end > last.end) last.end = end;
+      return;
+    }
+    ranges_.push_back({begin, end});
+    if (ranges_.size() >= limit_) compact();
+  }
+  // Sorted, without overlap.
+  std::vector<Range> take();
+
+ private:
+  void compact();
+  std::vector<Range> ranges_;
+  size_t limit_ = 4096;
+};
+
+// The L2 lines that were touched in this launch.
+class LineSet {
+ public:
+  // Marks the lines of [begin, end) and returns how many were not marked yet.
+  int64_t touch(uint64_t begin, uint64_t end);
+
+ private:
+  static constexpr uint64_t kLinesPerPage = 1 << 14;
+  using Page = std::array<uint64_t, kLinesPerPage / 64>;
+  std::unordered_map<uint64_t, Page> pages_;
+  uint64_t last_number_ = ~0ull;
+  Page* last_ = nullptr;  // stays valid: the map does not move its elements
+};
+
+// One transfer between a core and global memory.
+struct Transfer {
+  int64_t bursts = 0;   // contiguous pieces
+  int64_t bytes = 0;    // moved, each burst in whole blocks of 32 bytes
+  int64_t missing = 0;  // L2 lines touched for the first time in this launch
+};
+
+class Traffic {
+ public:
+  Transfer read(const View& view) { return move(view, reads_); }
+  Transfer write(const View& view) { return move(view, writes_); }
+  Transfer read(const std::byte* begin, int64_t bytes) { return move(begin, bytes, reads_); }
+  Transfer write(const std::byte* begin, int64_t bytes) { return move(begin, bytes, writes_); }
+
+  int64_t total_bytes() const { return bytes_; }
+  int64_t total_missing() const { return missing_; }
+  std::vector<Range> reads() { return reads_.take(); }
+  std::vector<Range> writes() { return writes_.take(); }
+
+ private:
+  Transfer move(const View& view, RangeSet& ranges);
+  Transfer move(const std::byte* begin, int64_t bytes, RangeSet& ranges);
+  void burst(uint64_t begin, uint64_t end, RangeSet& ranges, Transfer& transfer);
+
+  LineSet lines_;
+  RangeSet reads_, writes_;
+  int64_t bytes_ = 0, missing_ = 0;
+};
+
+}  // namespace hivm
