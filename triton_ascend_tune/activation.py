@@ -98,6 +98,12 @@ def state() -> State:
     return State(tuple(_ways), tuple(f"{cls.__module__}.{cls.__qualname__}" for cls in _originals), tuple(_problems))
 
 
+def check() -> None:
+    """Tries whether our tuners can be made for the classes that are replaced; what cannot is added to the problems."""
+    for cls in _originals:
+        _adopt(cls.__new__(cls), cls)
+
+
 def acts_on(target_backend: str) -> bool:
     """Whether tuners tune by themselves on Triton's target ``target_backend`` ("npu", "cuda", "hip", ...).
 

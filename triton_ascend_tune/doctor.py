@@ -118,6 +118,7 @@ def _import(name: str, report: Report) -> bool:
 
 
 def _replacement(report: Report) -> None:
+    activation.check()
     state = activation.state()
     report.ways_in, report.replaced = list(state.ways), list(state.replaced)
     report.problems += state.problems
@@ -125,23 +126,12 @@ def _replacement(report: Report) -> None:
         off = not settings.enabled()
     except ValueError:
         off = True  # reported with the settings
-    if off:
-        return
-    if not report.replaced:
+    if not report.replaced and not off:
         report.problems.append(
             "triton.autotune is still Triton's own: neither the entry point nor the start-up hook of this package took"
             " effect; reinstall triton-ascend-tune into this interpreter's site-packages, or call"
             " triton_ascend_tune.install()"
         )
-        return
-    try:
-        from triton.runtime import Autotuner
-
-        from triton_ascend_tune.autotuner import make_tuner_class
-
-        make_tuner_class(Autotuner)
-    except Exception as error:
-        report.problems.append(f"the tuner cannot be made for this Triton: {_line(error)}")
 
 
 def _target(report: Report) -> None:
