@@ -30,7 +30,10 @@ bool vector_addressable(const View& view) {
   if (first_bit % kBlockBits != 0) return false;
   const int last = view.rank - 1;
   if (last >= 0 && view.sizes[last] > 1 && view.strides[last] != 1) return false;
-  return last < 1 || view.sizes[last - 1] <= 1 || view.strides[last - 1] * width % kBlockBits == 0;
+  if (last < 1 || view.sizes[last - 1] <= 1) return true;
+  // A column is spread from dense elements as well as from one per block.
+  if (view.sizes[last] == 1 && view.strides[last - 1] == 1) return true;
+  return view.strides[last - 1] * width % kBlockBits == 0;
 }
 
 double vector_cycles(const View& shape, int width, double cycles_per_repeat) {

@@ -106,7 +106,8 @@ T reduce_row(const T* x, int64_t stride, int64_t n) {
       for (i = kParts; i + kParts <= n; i += kParts) {
         for (int k = 0; k < kParts; k++) part[k] = operation(part[k], W(x[i + k]));
       }
-      for (int k = 0; k < kParts; k++) result = operation(result, part[k]);
+      result = part[0];
+      for (int k = 1; k < kParts; k++) result = operation(result, part[k]);
     }
     for (; i < n; i++) result = operation(result, W(x[i * stride]));
     return T(result);

@@ -90,9 +90,9 @@ Transfer plan(const View& local, const View& global) {
   return transfer;
 }
 
+// Cycles beyond those of one instruction with its bursts, which the core counts itself.
 double transfer_cycles(const Transfer& transfer) {
-  return transfer.instructions * cost::kTransferCycles +
-         (transfer.bursts - transfer.instructions) * cost::kBurstCycles;
+  return static_cast<double>(transfer.instructions - 1) * (cost::kTransferCycles - cost::kBurstCycles);
 }
 
 // The scalar loop in the place of a transfer, between handshakes with the transfer's pipe.
@@ -218,10 +218,10 @@ class Store final : public MicroKernel {
     const Transfer transfer = plan(source, target);
     Work work;
     work.pipe = Pipe::Mte3;
-    work.cycles = transfer_cycles(transfer) + (kind ? transfer.bursts * cost::kAtomicBurstCycles : 0);
+    work.cycles = transfer_cycles(transfer);
     work.reads[0] = &source;
     work.gm_write = &target;
-    if (kind) work.gm_read = &target;
+    if (kind != 0) work.gm_read = &target;  // read-modify-write
     if (transfer.scalar)
       issue_scalar_transfer(core, Pipe::Mte3, work, source.count());
     else
