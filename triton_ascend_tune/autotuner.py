@@ -57,7 +57,11 @@ class Tuning:
 
 
 class Tuner:
-    """What our subclass of a stock tuner class does differently; ``make_tuner_class`` puts the two together."""
+    """What our subclass of a stock tuner class does differently; ``make_tuner_class`` puts the two together.
+
+    These are the members of that subclass, not a base of it: an instance that the stock constructor has begun to make
+    can only be turned into one of a class that inherits from nothing but its own.
+    """
 
     #: The class that is subclassed, for everything that is left to it.
     stock: ClassVar[Any]
@@ -365,7 +369,7 @@ def _make_tuner_class(base: Any) -> type:
         if asks_driver:
             if self.__dict__.get("do_bench") is _ask_later:
                 del self.__dict__["do_bench"]
-            self._do_bench = given
+            self._do_bench = self.__dict__.get("do_bench")
         names = self.keys.values() if isinstance(self.keys, dict) else self.keys or ()
         if unknown := unknown_names(names, self.arg_names):
             _log.warning(
@@ -377,8 +381,9 @@ def _make_tuner_class(base: Any) -> type:
 
     return type(
         base.__name__,
-        (Tuner, base),
+        (base,),
         {
+            **{name: member for name, member in vars(Tuner).items() if not name.startswith("__")},
             "__init__": __init__,
             "__doc__": base.__doc__,
             "__module__": __name__,

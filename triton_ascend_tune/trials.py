@@ -35,14 +35,14 @@ TOLERATED = (RefusedLaunch, RuntimeError)
 class Entry:
     """One candidate in the contest: how it is launched, and what runs around the launch.
 
-    ``arguments``: all arguments by name, as hooks get them. ``broken``: a hook has raised.
+    ``arguments``: all arguments by name, as hooks get them. ``broken``: what a hook has raised.
     """
 
     candidate: Candidate
     run: Callable[[], Any]
     arguments: dict[str, Any]
     hooks: Hooks
-    broken: bool = False
+    broken: BaseException | None = None
     _pending: bool = field(default=False, repr=False)
 
     @property
@@ -94,8 +94,8 @@ class Entry:
         """What a hook raises is a bug in the hook, whatever its class, and no candidate's failure."""
         try:
             yield
-        except BaseException:
-            self.broken = True
+        except BaseException as error:
+            self.broken = self.broken or error
             raise
 
 
@@ -109,11 +109,16 @@ def measure_candidates(
     try:
         if do_bench is not None:
             return [_by_user(entry, do_bench) for entry in entries]
-        return _by_engine(entries, protocol, device, measurer)
+        outcomes = _by_engine(entries, protocol, device, measurer)
     except BaseException as error:
         for entry in entries:
             entry.abandon(error)
         raise
+    for entry in entries:
+        # A post_hook that raises while a launch has failed: to the engine it looks like the launch's own error.
+        if entry.broken is not None:
+            raise entry.broken
+    return outcomes
 
 
 def failed(compiled: Compiled) -> Outcome:
@@ -169,7 +174,7 @@ def _by_user(entry: Entry, do_bench: DoBench) -> Outcome:
     try:
         timings = do_bench(entry, quantiles=QUANTILES)
     except Exception as error:
-        if entry.broken or not is_about_candidate(error):
+        if entry.broken is not None or not is_about_candidate(error):
             raise
         return _failure(entry.candidate, error, Stage.LAUNCH)
     if not choose.usable(timings):

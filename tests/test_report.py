@@ -1,0 +1,100 @@
+"""The texts: the table of candidates, and stock Triton's own lines in each of their versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tuning_fakes import StockTuner, World, add, add_kernel, blocks, tuner, world  # noqa: F401
+
+from triton_ascend_tune import report
+from triton_ascend_tune.values import Candidate, Outcome, Protocol, Samples, Stage, Status, Verdict
+
+
+def outcomes(*configs: Any) -> list[Outcome]:
+    made = [Candidate(i, config, config.all_kwargs()) for i, config in enumerate(configs)]
+    return [
+        Outcome(made[0], Status.TIMED, samples=Samples((0.002, 0.002, 0.004)), timings=[0.002] * 3),
+        Outcome(made[1], Status.FAILED, Stage.COMPILE, "unified buffer overflow: needs 768 KiB, has 192 KiB"),
+        Outcome(made[2], Status.PRUNED, Stage.PRUNE, "by early_config_prune"),
+    ]
+
+
+def test_every_candidate_has_a_line_with_its_time_or_its_reason() -> None:
+    rows = outcomes(*blocks(16, 65536, 4))
+    text = report.describe(Verdict(rows[0], rows, Protocol(), 0.25), "add", 1.5, "npu:X, simulated")
+    head, *lines = text.splitlines()
+    assert head == (
+        "add on npu:X, simulated: 3 configs, 1 timed (event, classic plan), 1 failed, 1 pruned, 1.50 s; "
+        "winner ahead by 25.0%"
+    )
+    assert " ".join(lines[0].split()) == "BLOCK=16 2.00 us P20 2.00, P80 3.20, 3 samples <- winner"
+    assert lines[1].split(maxsplit=4)[1:4] == ["failed", "in", "compile"]
+    assert lines[1].endswith("needs 768 KiB, has 192 KiB")
+    assert lines[2].split() == ["BLOCK=4", "pruned", "by", "early_config_prune"]
+
+
+def test_compile_options_are_shown_where_candidates_differ_in_them() -> None:
+    rows = outcomes(*blocks(16, num_warps=4), *blocks(16, num_warps=8), *blocks(16, num_warps=4))
+    names = [line.split("  ")[1] for line in report.table(Verdict(rows[0], rows, Protocol())).splitlines()]
+    assert names == ["BLOCK=16, num_warps=4", "BLOCK=16, num_warps=8", "BLOCK=16, num_warps=4"]
+
+
+def test_a_users_timer_is_named() -> None:
+    config = blocks(16)[0]
+    row = Outcome(Candidate(0, config, config.all_kwargs()), Status.TIMED, timings=[0.5, 0.4, 0.6])
+    text = report.describe(Verdict(row, [row], Protocol()), "add", 0.1)
+    assert "1 timed (user's do_bench)" in text
+    assert "500.00 us" in text and "do_bench returned [0.5, 0.4, 0.6]" in text
+
+
+@pytest.mark.parametrize("name", ["npu:no such thing"])
+def test_where_falls_back_to_the_target(name: str) -> None:
+    assert report.where(name) == name
+
+
+class Old:
+    def run(self, fn: str, s: str, best: str) -> None:
+        print(f"Triton autotuning for function {fn} finished after {s}s; best config selected: {best};")
+
+    def _bench(self) -> None: ...
+
+
+class New:
+    def run(self, fn: str, key: str) -> None:
+        print(f"Triton autotuning for function {fn},\nwith key as {key},")
+
+    def _bench(self, fn: str, config: str) -> None:
+        print(f"Autotuning kernel {fn} with config {config}")
+
+
+def test_the_text_is_the_one_of_the_installed_class(capsys: Any) -> None:
+    rows = outcomes(*blocks(1, 2, 3))
+    for stock in (Old, New):
+        lines = report.StockLines(stock)
+        lines.candidates("add", rows[:2])
+        lines.finished("add", (7, "fp32"), 1.234, "BLOCK: 1")
+    old, *new = capsys.readouterr().out.splitlines()
+    assert old == "Triton autotuning for function add finished after 1.23s; best config selected: BLOCK: 1;"
+    assert new[0].startswith("Autotuning kernel add with config BLOCK: 1")
+    assert new[2] == "Autotuning failed with unified buffer overflow: needs 768 KiB, has 192 KiB"
+    assert new[3:] == [
+        "Triton autotuning for function add,",
+        "with key as (7, 'fp32'),",
+        "finished after 1.23s,",
+        "best config selected: BLOCK: 1;",
+    ]
+
+
+def test_printed_lines_equal_the_installed_tuners(world: World, capsys: Any, monkeypatch: Any) -> None:  # noqa: F811
+    monkeypatch.setenv("TRITON_PRINT_AUTOTUNING", "1")
+    world.times = {16: 3.0, 32: 1.0}
+    printed = []
+    for cls in (StockTuner, None):
+        tuned = tuner(world, add_kernel, blocks(16, 32), cls=cls, do_bench=world.bench)
+        for _ in range(2):  # the second call is a hit, and prints nothing
+            add(tuned)
+        lines = [line for line in capsys.readouterr().out.splitlines() if "Please DO NOT tune" not in line]
+        printed.append([line if "finished after" not in line else line.split("finished after")[0] for line in lines])
+    assert printed[0] == printed[1]
+    assert any("Triton autotuning for function add_kernel" in line for line in printed[1])

@@ -1,0 +1,226 @@
+"""A device that exists only as a table of times, under the real ``triton.jit`` of whichever Triton is installed.
+
+Binding, specialisation, caching and launching are Triton's own; only the driver, the compiler's back end and the clock
+are made up. Both a stock tuner and ours run on it, so that their behaviour can be compared.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+# There need be no CANN for these tests, and torch would load torch_npu, which needs it.
+os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+import torch
+
+del os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"]
+import triton
+import triton.compiler
+import triton.language as tl
+from triton.runtime.autotuner import Autotuner
+from triton.runtime.driver import driver
+
+from triton_ascend_tune.autotuner import make_tuner_class
+from triton_ascend_tune.measure.trial import Failure
+from triton_ascend_tune.values import Protocol, Samples, Stage
+
+#: Whether the installed Triton has ``triton.knobs`` (3.4 and newer).
+HAS_KNOBS = hasattr(triton, "knobs")
+SAMPLES = 5
+
+
+class StockTuner(Autotuner):
+    """The installed Triton's tuner as it is: a subclass is never replaced."""
+
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, bias=None, BLOCK: tl.constexpr = 16, MODE: tl.constexpr = 0):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=mask) + tl.load(y_ptr + offsets, mask=mask), mask=mask)
+
+
+@triton.jit
+def copy_kernel(src, dst, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(dst + offsets, tl.load(src + offsets, mask=offsets < n), mask=offsets < n)
+
+
+class Kernel:
+    """What the made-up compiler returns; ``settings``: constexprs and compile options by name."""
+
+    def __init__(self, world: World, settings: dict[str, Any]) -> None:
+        self.world, self.settings = world, settings
+        self.function, self.packed_metadata = 1, ()
+
+    def launch_metadata(self, *_: Any) -> None:
+        return None
+
+    def _init_handles(self) -> None:
+        self.world.check(self.world.launch_errors, self.settings)
+
+    def run(self, grid_0: int, grid_1: int, grid_2: int, *rest: Any) -> None:
+        self._init_handles()
+        self.world.log.append(("launch", self.settings["BLOCK"]))
+        self.world.last = self.settings
+        if self.world.effect is not None:
+            self.world.effect([value for value in rest if isinstance(value, torch.Tensor)])
+
+
+class World:
+    """One made-up device.
+
+    ``times``: BLOCK -> P50 in ms, or a function of a kernel's settings. ``compile_errors``, ``launch_errors``: BLOCK
+    -> exception. ``log``: ("compile" | "launch", BLOCK) and whatever hooks of a test append. ``effect``: what a launch
+    does to its tensors.
+    """
+
+    def __init__(self) -> None:
+        self.times: Mapping[Any, float] | Callable[[dict[str, Any]], float] = {}
+        self.compile_errors: dict[Any, BaseException] = {}
+        self.launch_errors: dict[Any, BaseException] = {}
+        self.log: list[Any] = []
+        self.last: dict[str, Any] = {}
+        self.effect: Callable[[list[torch.Tensor]], None] | None = None
+        self.device = 0
+        self.target = "npu"
+        self.arch = "Ascend910B3"
+        self.protocols: list[Protocol] = []
+
+    @staticmethod
+    def check(errors: Mapping[Any, BaseException], settings: Mapping[str, Any]) -> None:
+        if settings["BLOCK"] in errors:
+            raise errors[settings["BLOCK"]]
+
+    def compile(self, src: Any, target: Any = None, options: Any = None, **_: Any) -> Kernel:
+        constants = {}
+        for where, value in src.constants.items():
+            constants[src.fn.arg_names[where[0]] if isinstance(where, tuple) else where] = value
+        settings = {**(options or {}), **constants}
+        self.log.append(("compile", settings["BLOCK"]))
+        self.check(self.compile_errors, settings)
+        return Kernel(self, settings)
+
+    def time(self) -> float:
+        """What the kernel that was launched last takes, in ms."""
+        return self.times(self.last) if callable(self.times) else self.times[self.last["BLOCK"]]
+
+    def measure(self, trials: Sequence[Any], protocol: Protocol, device: Any, tolerated: Any) -> list[Any]:
+        """Stands in for the measuring engine."""
+        self.protocols.append(protocol)
+        return [self._measure_one(trial, tolerated) for trial in trials]
+
+    def _measure_one(self, trial: Any, tolerated: Any) -> Any:
+        for _ in range(SAMPLES):
+            if trial.before is not None:
+                trial.before()
+            try:
+                trial.launch()
+            except tolerated as error:
+                return Failure(Stage.LAUNCH, f"{type(error).__name__}: {error}", error)
+            if trial.after is not None:
+                trial.after()
+        return Samples((self.time(),) * SAMPLES)
+
+    def bench(self, call: Callable[[], Any], quantiles: Sequence[float]) -> list[float]:
+        """A user's ``do_bench``, and what the made-up driver offers as benchmarker."""
+        call()
+        return [self.time()] * len(quantiles)
+
+    def logged(self, what: str) -> list[Any]:
+        return [block for kind, block in self.log if kind == what]
+
+
+class FakeDriver:
+    """As much of a driver as a launch asks for."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def get_current_device(self) -> int:
+        return self._world.device
+
+    def get_current_target(self) -> Any:
+        from triton.backends.compiler import GPUTarget
+
+        return GPUTarget(self._world.target, self._world.arch, 0)
+
+    def get_current_stream(self, device: int) -> int:
+        return 0
+
+    def get_benchmarker(self) -> Any:
+        return self._world.bench
+
+
+def _fake_backend() -> Any:
+    """A back end that accepts the usual compile options; the triton-ascend wheel has a real one that needs no device."""
+    from triton.backends.compiler import BaseBackend
+
+    class Options:
+        def __init__(self, given: Mapping[str, Any]) -> None:
+            self.num_warps, self.num_ctas, self.num_stages, self.debug, self.multibuffer = 4, 1, 3, False, None
+            self.instrumentation_mode, self.fpsan_homomorphic_casts = "", False
+            self.__dict__.update({k: v for k, v in given.items() if k in self.__dict__})
+
+    members: dict[str, Any] = {name: lambda *_: None for name in BaseBackend.__abstractmethods__}
+    members["parse_options"] = lambda self, given: Options(given)
+    members["hash"] = lambda self: "fake"
+    members["supports_target"] = staticmethod(lambda target: True)
+    return type("FakeBackend", (BaseBackend,), members)(None)
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[World]:
+    """A made-up device as the active one, seen by tuners of ``tuner()`` and by ``StockTuner``."""
+    made = World()
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+    for variable in ("TRITON_ASCEND_TUNE", "TRITON_BENCH_METHOD", "TRITON_PRINT_AUTOTUNING", "TRITON_CACHE_AUTOTUNING"):
+        monkeypatch.delenv(variable, raising=False)
+    if HAS_KNOBS:
+        for module in (triton.compiler, triton.compiler.compiler):
+            monkeypatch.setattr(module, "make_backend", lambda target: _fake_backend())
+    monkeypatch.setattr(triton.compiler, "compile", made.compile)
+    before = driver.active if HAS_KNOBS and driver._active is not None else None
+    driver.set_active(FakeDriver(made))
+    yield made
+    driver.set_active(before) if HAS_KNOBS else driver.reset_active()
+
+
+_names = itertools.count()
+
+
+def fresh(kernel: Any) -> Any:
+    """A JIT function of its own for the same source: the originals keep what they compiled, and on what, for good."""
+    made = triton.jit(kernel.fn)
+    made.number = next(_names)
+    return made
+
+
+def tuner(
+    world: World, kernel: Any, configs: Any, key: Any = ("n",), cls: Any = None, jit: bool = True, **options: Any
+) -> Any:
+    """Our tuner over a fresh copy of ``kernel``, or one of class ``cls``. ``options``: of the constructor, by name."""
+    cls = make_tuner_class(Autotuner) if cls is None else cls
+    fn = fresh(kernel) if jit else kernel
+    arguments = {"reset_to_zero": None, "restore_value": None, **options}
+    made = cls(fn, fn.arg_names, configs, key, **arguments)
+    made.measurer, made.open_device = world.measure, lambda: None
+    return made
+
+
+def blocks(*sizes: int, **options: Any) -> list[Any]:
+    return [triton.Config({"BLOCK": size}, **options) for size in sizes]
+
+
+def vectors(n: int = 64, dtype: Any = torch.float32) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    return torch.ones(n, dtype=dtype), torch.ones(n, dtype=dtype), torch.zeros(n, dtype=dtype)
+
+
+def add(tuned: Any, n: int = 64, dtype: Any = torch.float32, **keywords: Any) -> Any:
+    """Calls a tuned ``add_kernel``."""
+    x, y, out = vectors(n, dtype)
+    return tuned[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, y, out, n, **keywords)
