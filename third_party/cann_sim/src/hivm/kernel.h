@@ -33,7 +33,8 @@ struct Launch {
 struct Report {
   double cold_ns = 0;  // every first touch of global memory misses L2
   double warm_ns = 0;  // every touch hits
-  std::vector<Range> reads, writes;   // global memory touched, merged, sorted
+  // Global memory touched, merged, sorted. Writes are exact; reads may have gaps of up to 512 bytes filled.
+  std::vector<Range> reads, writes;
   double pipe_busy_ns[kPipes] = {};   // summed over cores; for the profiler's columns
 };
 

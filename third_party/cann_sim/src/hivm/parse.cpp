@@ -64,6 +64,7 @@ class Parser {
         cursor.expect(":");
         parameter.type = parse_type(cursor);
         cursor.skip_attributes();
+        cursor.skip_location();
         function.parameters.push_back(std::move(parameter));
       } while (cursor.accept(","));
       cursor.expect(")");
@@ -109,6 +110,7 @@ class Parser {
         block.arguments.push_back(cursor.value_name());
         cursor.expect(":");
         parse_type(cursor);
+        cursor.skip_location();
       } while (cursor.accept(","));
       cursor.expect(")");
     }

@@ -12,6 +12,20 @@ bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c =
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
+std::string_view without_location(std::string_view line) {
+  constexpr std::string_view kStart = " loc(";
+  if (line.empty() || line.back() != ')') return line;
+  const size_t at = line.rfind(kStart);
+  if (at == line.npos) return line;
+  // The first parenthesis that closes must be the last character; a file name is quoted and may hold any.
+  bool quoted = false;
+  for (size_t i = at + kStart.size(); i < line.size(); i++) {
+    if (line[i] == '"') quoted = !quoted;
+    if (line[i] == ')' && !quoted) return i + 1 == line.size() ? line.substr(0, at) : line;
+  }
+  return line;
+}
+
 }  // namespace
 
 void fail(int line, const std::string& what) {
@@ -134,6 +148,13 @@ void Cursor::skip_attributes() {
   if (peek() == '{') balanced();
 }
 
+void Cursor::skip_location() {
+  const size_t before = at_;
+  if (!accept("loc")) return;
+  if (peek() == '(') balanced();
+  else at_ = before;
+}
+
 std::string_view Cursor::rest() {
   skip_blanks();
   return text_.substr(at_);
@@ -153,7 +174,7 @@ bool Lines::next() {
     while (!line.empty() && is_blank(line.front())) line.remove_prefix(1);
     while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
     if (line.empty() || line.substr(0, 2) == "//") continue;
-    current_ = line;
+    current_ = without_location(line);
     return true;
   }
   current_ = {};

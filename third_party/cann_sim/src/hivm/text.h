@@ -34,6 +34,8 @@ class Cursor {
   std::string_view balanced();
   // Skips a `{...}` attribute dictionary when one is here.
   void skip_attributes();
+  // Skips a `loc(...)` when one is here: modules compiled with debug information have them.
+  void skip_location();
   std::string_view rest();
   void skip(size_t characters) { at_ += characters; }  // of what rest() showed
   void expect_end();
@@ -46,7 +48,8 @@ class Cursor {
   int line_;
 };
 
-// The lines of a text that hold something, without blanks at either end and with their numbers.
+// The lines of a text that hold something, with their numbers, without blanks at either end and without the location (`loc(...)`)
+// that ends each line of a module with debug information.
 class Lines {
  public:
   explicit Lines(std::string_view text) : text_(text) {}

@@ -8,15 +8,20 @@ void RangeSet::compact() {
   std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
   size_t kept = 0;
   for (size_t i = 1; i < ranges_.size(); i++) {
-    if (ranges_[i].begin <= ranges_[kept].end) ranges_[kept].end = std::max(ranges_[kept].end, ranges_[i].end);
+    if (ranges_[i].begin <= ranges_[kept].end + gap_) ranges_[kept].end = std::max(ranges_[kept].end, ranges_[i].end);
     else ranges_[++kept] = ranges_[i];
   }
   if (!ranges_.empty()) ranges_.resize(kept + 1);
-  limit_ = std::max<size_t>(4096, ranges_.size() * 2);
+  for (const Range& r : ranges_) {
+    if (r.end - r.begin > largest_.end - largest_.begin) largest_ = r;
+  }
+  limit_ = std::max(kSmallest, ranges_.size() * 2);
 }
 
 std::vector<Range> RangeSet::take() {
   compact();
+  largest_ = Range();
+  limit_ = kSmallest;
   return std::move(ranges_);
 }
 

@@ -11,10 +11,12 @@
 
 namespace hivm {
 
-// A set of byte ranges; neighbours are joined.
+// A set of byte ranges. Ranges that are at most `gap` bytes apart are joined.
 class RangeSet {
  public:
+  explicit RangeSet(uint64_t gap) : gap_(gap) {}
   void add(uint64_t begin, uint64_t end) {
+    if (begin >= largest_.begin && end <= largest_.end) return;
     if (!ranges_.empty() && begin <= ranges_.back().end && end >= ranges_.back().begin) {
       Range& last = ranges_.back();
       if (begin < last.begin) last.begin = begin;
@@ -24,13 +26,16 @@ class RangeSet {
     ranges_.push_back({begin, end});
     if (ranges_.size() >= limit_) compact();
   }
-  // Sorted, without overlap.
+  // Sorted, without overlap. The set is empty afterwards.
   std::vector<Range> take();
 
  private:
   void compact();
+  static constexpr size_t kSmallest = 1024;
+  uint64_t gap_;
   std::vector<Range> ranges_;
-  size_t limit_ = 4096;
+  Range largest_;  // of those known at the last compact(): where a gather mostly goes
+  size_t limit_ = kSmallest;
 };
 
 // The L2 lines that were touched in this launch.
@@ -72,7 +77,9 @@ class Traffic {
   void burst(uint64_t begin, uint64_t end, RangeSet& ranges, Transfer& transfer);
 
   LineSet lines_;
-  RangeSet reads_, writes_;
+  // Writes are exact. Reads may be reported with small gaps filled: a gather would give hundreds of thousands of ranges, and a gap
+  // of one L2 line lies in pages that were touched anyway.
+  RangeSet reads_{cost::kL2LineBytes}, writes_{0};
   int64_t bytes_ = 0, missing_ = 0;
 };
 
