@@ -1,6 +1,7 @@
 """triton-ascend 3.2.0: no entry points, so the start-up hook; and its own second tuner is replaced too.
 
-No device is needed: the tuners are only made, with a ``do_bench`` of the user's so that no driver is asked for.
+No device is needed: the tuners are only made. The wheel's second tuner asks the driver for core counts when it is
+imported; a stand-in answers.
 """
 
 from __future__ import annotations
@@ -11,6 +12,14 @@ from typing import Any
 import pytest
 
 pytestmark = pytest.mark.ascend
+
+DRIVER = """
+import triton
+from types import SimpleNamespace
+triton.runtime.driver.set_active(SimpleNamespace(
+    get_current_target=lambda: SimpleNamespace(backend="npu", arch="Ascend910B2", warp_size=0), get_current_device=lambda: 0,
+    utils=SimpleNamespace(get_device_properties=lambda device: {"num_aicore": 20})))
+"""
 
 
 def test_the_import_hook_is_the_way_in(run_program: Any) -> None:
@@ -28,7 +37,7 @@ def test_the_import_hook_is_the_way_in(run_program: Any) -> None:
 @pytest.mark.parametrize("imports", ["", "import triton.runtime.autotiling_tuner", "import triton_ascend_tune as t; t.install()"])
 def test_the_tile_generating_tuner_is_replaced(imports: str, run_program: Any) -> None:
     result = run_program(
-        "import triton\n"
+        DRIVER
         + imports
         + """
 from triton.runtime import Autotuner
@@ -43,15 +52,17 @@ report([is_ours(tuner), isinstance(tuner, AutoTilingTuner), isinstance(tuner, Au
 
 def test_uninstall_also_gives_the_tile_generating_tuner_back(run_program: Any) -> None:
     result = run_program(
-        """
-        import triton, triton_ascend_tune
-        from triton.runtime.autotiling_tuner import AutoTilingTuner
-        wrapped = AutoTilingTuner.__init__
-        triton_ascend_tune.uninstall()
-        tuner = triton.autotune(configs=[], key=["n"], hints={"enable_ascend_autotune": True}, do_bench=bench)(
-            FakeKernel(lambda x, n, BLOCK: None))
-        report([type(tuner) is AutoTilingTuner, AutoTilingTuner.__init__ is not wrapped, wrapped.__wrapped__ is AutoTilingTuner.__init__])
-        """
+        DRIVER
+        + """
+import triton_ascend_tune
+from triton.runtime.autotiling_tuner import AutoTilingTuner
+wrapped = AutoTilingTuner.__init__
+triton_ascend_tune.uninstall()
+tuner = triton.autotune(configs=[], key=["n"], hints={"enable_ascend_autotune": True}, do_bench=bench)(
+    FakeKernel(lambda x, n, BLOCK: None))
+stock = AutoTilingTuner.__init__
+report([type(tuner) is AutoTilingTuner, stock is not wrapped, wrapped.__wrapped__ is stock])
+"""
     )
     assert result == [True, True, True]
 
@@ -86,8 +97,8 @@ def test_a_subclass_that_passes_twelve_positional_arguments(run_program: Any) ->
     assert result == [True, False, 25, 100, ["DeprecationWarning"]]
 
 
-def test_decorating_without_a_device_fails_exactly_as_stock(run_program: Any) -> None:
-    """This Triton asks the driver for its benchmarker when the decorator runs."""
+def test_decorating_needs_no_device(run_program: Any) -> None:
+    """This Triton asks the driver for its benchmarker when the decorator runs; ours waits until it tunes."""
     program = inspect.cleandoc(
         """
         import triton, warnings
@@ -100,6 +111,5 @@ def test_decorating_without_a_device_fails_exactly_as_stock(run_program: Any) ->
         """
     )
     empty = {"PATH": "/nowhere"}
-    ours, stock = run_program(program, env=empty), run_program(program, env={**empty, "TRITON_ASCEND_TUNE": "0"})
-    assert ours == stock
-    assert "0 active drivers" in ours[1]
+    assert run_program(program, env=empty) == "no error"
+    assert "0 active drivers" in run_program(program, env={**empty, "TRITON_ASCEND_TUNE": "0"})[1]
