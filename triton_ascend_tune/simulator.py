@@ -1,16 +1,16 @@
 """Builds the simulated CANN and runs commands on it.
 
-The SDK is built with CMake from ``third_party/cann_sim`` of a checkout, or from the copy inside an installed package, against
-the headers of the torch-npu wheel of this interpreter. Layout below the output folder::
+The SDK is built with CMake from ``third_party/cann_sim`` of a checkout, or from the copy inside an installed package,
+against the headers of the torch-npu wheel of this interpreter. Layout below the output folder::
 
     objects-<torch_npu version>-<torch version>/   CMake's build folder, reused between builds
     <digest>/sdk-<digest of its headers>/          one finished SDK, never changed afterwards
     <digest>/triton-cache/                         compiled kernels and launchers that belong to that SDK
     lock                                           held while building
 
-``<digest>`` covers every source file and the versions of torch and torch_npu, so a stale SDK is never used; a finished one
-appears by a rename, so a half-built one is never seen. The SDK's own name changes with its headers because triton-ascend's key for
-its precompiled header holds nothing of the SDK but that name.
+``<digest>`` covers every source file and the versions of torch and torch_npu, so a stale SDK is never used; a
+finished one appears by a rename, so a half-built one is never seen. The SDK's own name changes with its headers
+because triton-ascend's key for its precompiled header holds nothing of the SDK but that name.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def build(out_dir: str | os.PathLike[str] | None = None, jobs: int | None = None
     """Builds the SDK unless an up-to-date one exists, and returns its folder (the value for ``ASCEND_HOME_PATH``).
 
     ``jobs``: compiler processes at once, by default one per CPU. Several processes may call this at the same time.
-    Raises SimulatorError when a package or a program is missing, when the folder cannot be used, or when the build fails (with
-    the compiler's messages).
+    Raises SimulatorError when a package or a program is missing, when the folder cannot be used, or when the build
+    fails (with the compiler's messages).
     """
     out = Path(out_dir) if out_dir is not None else default_out_dir()
     out = Path(os.path.realpath(out))
@@ -86,10 +86,11 @@ def build(out_dir: str | os.PathLike[str] | None = None, jobs: int | None = None
 
 
 def environment(sdk: str | os.PathLike[str], base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The variables to set so that a process uses ``sdk``. ``base``: the environment to extend, by default this process's.
+    """The variables to set so that a process uses ``sdk``. ``base``: the environment to extend, by default this
+    process's.
 
-    PATH and LD_LIBRARY_PATH are put in front of those of ``base``. ``TRITON_CACHE_DIR`` is set only where ``base`` has none:
-    kernels compiled for the simulator must not mix with those of a device in the user's own cache.
+    PATH and LD_LIBRARY_PATH are put in front of those of ``base``. ``TRITON_CACHE_DIR`` is set only where ``base``
+    has none: kernels compiled for the simulator must not mix with those of a device in the user's own cache.
     """
     base = os.environ if base is None else base
     root = Path(sdk).resolve()
@@ -118,8 +119,8 @@ def shell_exports(variables: Mapping[str, str]) -> str:
 def run(command: Sequence[str], sdk: str | os.PathLike[str] | None = None) -> NoReturn:
     """Replaces this process by ``command`` running on the simulated CANN; builds the SDK first unless one is given.
 
-    The program is looked up in the new PATH, so ``python`` is this interpreter's. Raises ValueError for an empty command and
-    SimulatorError when there is no such program.
+    The program is looked up in the new PATH, so ``python`` is this interpreter's. Raises ValueError for an empty
+    command and SimulatorError when there is no such program.
     """
     if not command:
         raise ValueError("a command to run is needed, for example: python train.py")

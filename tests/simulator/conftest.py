@@ -32,7 +32,8 @@ def report(value):
 
 @pytest.fixture(scope="session")
 def sdk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The SDK under test. Skips where the packages it runs (torch_npu, triton-ascend, ascendnpu-ir) are not installed."""
+    """The SDK under test. Skips where the packages it runs (torch_npu, triton-ascend, ascendnpu-ir) are not
+    installed."""
     for package in ("torch_npu", "ascendnpuir"):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{package} is not installed")
@@ -51,10 +52,12 @@ def sim_env(sdk: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def run_on_sim(sim_env: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> RunOnSim:
-    """``run_on_sim(code, env={}, timeout=120, check=True)`` runs a Python snippet in a process of its own on the simulator.
+    """``run_on_sim(code, env={}, timeout=120, check=True)`` runs a Python snippet in a process of its own on the
+    simulator.
 
-    Returns what the snippet passed to ``report(value)`` (any JSON value; None without a call). With ``check=False`` it returns the
-    ``CompletedProcess`` instead. The snippet is kept in a file, so that ``@triton.jit`` finds its source.
+    Returns what the snippet passed to ``report(value)`` (any JSON value; None without a call). With ``check=False``
+    it returns the ``CompletedProcess`` instead. The snippet is kept in a file, so that ``@triton.jit`` finds its
+    source.
     """
     folder = tmp_path_factory.mktemp("run_on_sim")
     count = 0

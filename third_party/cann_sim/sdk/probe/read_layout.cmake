@@ -1,6 +1,6 @@
 # cmake -DOBJECT=<probe object> -DHEADER=<file to write> -P read_layout.cmake
-file(STRINGS "${OBJECT}" found REGEX "OP_COMMAND_BYTES=[0-9]+;ALIGN=[0-9]+" LIMIT_COUNT 1)
-if(NOT "${found}" MATCHES "OP_COMMAND_BYTES=0*([0-9]+);ALIGN=0*([0-9]+)")
+file(STRINGS "${OBJECT}" found REGEX "OP_COMMAND_BYTES=[0-9]+,ALIGN=[0-9]+" LIMIT_COUNT 1)
+if(NOT "${found}" MATCHES "OP_COMMAND_BYTES=0*([0-9]+),ALIGN=0*([0-9]+)")
   message(FATAL_ERROR "no layout of OpCommand in ${OBJECT}")
 endif()
 file(WRITE "${HEADER}"

@@ -6,11 +6,13 @@
 
 namespace cann_sim::ops {
 
-// Negative axes count from the end. Throws InvalidCall outside [-rank, rank). A scalar has the axes 0 and -1, as in torch.
+// Negative axes count from the end. Throws InvalidCall outside [-rank, rank). A scalar has the axes 0 and -1,
+// as in torch.
 inline int64_t normal_axis(int64_t axis, size_t rank) {
   const auto limit = static_cast<int64_t>(rank ? rank : 1);
   if (axis < -limit || axis >= limit)
-    throw InvalidCall("axis " + std::to_string(axis) + " of a tensor with " + std::to_string(rank) + " dimensions");
+    throw InvalidCall("axis " + std::to_string(axis) + " of a tensor with " + std::to_string(rank) +
+                      " dimensions");
   return axis < 0 ? axis + limit : axis;
 }
 
@@ -30,8 +32,10 @@ struct Lines {
 
   Lines(const Shape& shape, int64_t axis) {
     for (size_t d = 0; d < shape.size(); d++) {
-      if (static_cast<int64_t>(d) == axis) length = shape[d];
-      else count *= shape[d];
+      if (static_cast<int64_t>(d) == axis)
+        length = shape[d];
+      else
+        count *= shape[d];
       if (static_cast<int64_t>(d) > axis) stride *= shape[d];
     }
   }

@@ -13,14 +13,16 @@ Shape broadcast_shape(const std::vector<const Shape*>& shapes);
 // Throws InvalidCall unless `shape` broadcasts to `target`.
 void check_broadcast(const Shape& shape, const Shape& target);
 
-// A loop nest over `sizes` with strides, in elements, for each of N arrays: neighbouring dimensions that all arrays walk alike are merged,
-// so that the innermost run is as long as possible. Dimensions of size 1 vanish.
+// A loop nest over `sizes` with strides, in elements, for each of N arrays: neighbouring dimensions that all
+// arrays walk alike are merged, so that the innermost run is as long as possible. Dimensions of size 1
+// vanish.
 template <size_t N>
 class Nest {
  public:
   Nest(const Shape& sizes, const std::array<Shape, N>& strides);
 
-  // Calls run(offsets, n) for each innermost run: n elements, array k beginning at offsets[k] and continuing with inner_stride(k).
+  // Calls run(offsets, n) for each innermost run: n elements, array k beginning at offsets[k] and continuing
+  // with inner_stride(k).
   template <class Run>
   void each(Run run) const {
     if (empty_) return;
@@ -43,7 +45,7 @@ class Nest {
   int64_t inner_stride(size_t k) const { return inner_strides_[k]; }
 
  private:
-  Shape sizes_;                       // without the innermost
+  Shape sizes_;  // without the innermost
   std::array<Shape, N> strides_;
   int64_t inner_ = 1;
   std::array<int64_t, N> inner_strides_{};

@@ -111,9 +111,10 @@ Plan test_with(const std::shared_ptr<const Call>& call, F f) {
   plan.compute = [call, f] {
     with_arithmetic(arithmetic_of(call->inputs[0].type), [&](auto zero) {
       using C = decltype(zero);
-      map_blocks<C, int64_t, 1>({&call->inputs[0]}, call->outputs[0], [&](const auto& v, int64_t* out, int64_t n) {
-        for (int64_t i = 0; i < n; i++) out[i] = f(v[0][i]);
-      });
+      map_blocks<C, int64_t, 1>({&call->inputs[0]}, call->outputs[0],
+                                [&](const auto& v, int64_t* out, int64_t n) {
+                                  for (int64_t i = 0; i < n; i++) out[i] = f(v[0][i]);
+                                });
     });
   };
   return plan;
@@ -173,17 +174,22 @@ void choose(const Tensor& condition, const Tensor& yes, const Tensor& no, const 
     });
   };
   switch (element_bytes(out.type)) {
-    case 1: return move(uint8_t{});
-    case 2: return move(uint16_t{});
-    case 4: return move(uint32_t{});
-    default: return move(uint64_t{});
+    case 1:
+      return move(uint8_t{});
+    case 2:
+      return move(uint16_t{});
+    case 4:
+      return move(uint32_t{});
+    default:
+      return move(uint64_t{});
   }
 }
 
 void check_same_type(const Tensor& a, const Tensor& b) {
   if (a.type != b.type)
-    throw InvalidCall(std::string("operands of different types: ") + type_name(a.type) + " and " + type_name(b.type),
-                      ACL_ERROR_OP_INPUT_NOT_MATCH);
+    throw InvalidCall(
+        std::string("operands of different types: ") + type_name(a.type) + " and " + type_name(b.type),
+        ACL_ERROR_OP_INPUT_NOT_MATCH);
 }
 void check_bool(const Tensor& tensor) {
   if (tensor.type != ACL_BOOL)

@@ -47,7 +47,8 @@ T to(C value) {
   } else if constexpr (std::is_integral_v<T> && std::is_floating_point_v<C>) {
     const int64_t wide = from<int64_t>(value);
     if constexpr (sizeof(T) == 8) return static_cast<T>(wide);
-    return static_cast<T>(std::clamp<int64_t>(wide, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+    return static_cast<T>(
+        std::clamp<int64_t>(wide, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
   } else {
     return static_cast<T>(value);
   }
@@ -100,18 +101,31 @@ void store_as(std::byte* array, int64_t first, int64_t n, const C* values) {
 template <class F>
 void with_element(aclDataType type, F f) {
   switch (type) {
-    case ACL_FLOAT: return f(float{});
-    case ACL_FLOAT16: return f(Half{});
-    case ACL_BF16: return f(BFloat16{});
-    case ACL_DOUBLE: return f(double{});
-    case ACL_INT8: return f(int8_t{});
-    case ACL_UINT8: return f(uint8_t{});
-    case ACL_INT16: return f(int16_t{});
-    case ACL_INT32: return f(int32_t{});
-    case ACL_INT64: return f(int64_t{});
-    case ACL_UINT64: return f(uint64_t{});
-    case ACL_BOOL: return f(Bool{});
-    default: throw InvalidCall("data type " + std::to_string(type) + " is not supported", ACL_ERROR_UNSUPPORTED_DATA_TYPE);
+    case ACL_FLOAT:
+      return f(float{});
+    case ACL_FLOAT16:
+      return f(Half{});
+    case ACL_BF16:
+      return f(BFloat16{});
+    case ACL_DOUBLE:
+      return f(double{});
+    case ACL_INT8:
+      return f(int8_t{});
+    case ACL_UINT8:
+      return f(uint8_t{});
+    case ACL_INT16:
+      return f(int16_t{});
+    case ACL_INT32:
+      return f(int32_t{});
+    case ACL_INT64:
+      return f(int64_t{});
+    case ACL_UINT64:
+      return f(uint64_t{});
+    case ACL_BOOL:
+      return f(Bool{});
+    default:
+      throw InvalidCall("data type " + std::to_string(type) + " is not supported",
+                        ACL_ERROR_UNSUPPORTED_DATA_TYPE);
   }
 }
 

@@ -7,8 +7,9 @@
 
 namespace cann_sim::ops {
 
-// Elements [first, first + n) of an array of `type`. C is float, double or int64_t. A float that becomes an integer is truncated, out of
-// range it saturates, NaN gives 0. An integer that is stored in fewer bits wraps. Anything that is not 0 becomes true.
+// Elements [first, first + n) of an array of `type`. C is float, double or int64_t. A float that becomes an
+// integer is truncated, out of range it saturates, NaN gives 0. An integer that is stored in fewer bits
+// wraps. Anything that is not 0 becomes true.
 template <class C>
 void load(aclDataType type, const std::byte* array, int64_t first, int64_t n, C* values);
 template <class C>

@@ -21,24 +21,30 @@ struct Add {
   static constexpr bool integers = true;
   template <class C>
   static C of(C a, C b) {
-    if constexpr (is_integer<C>) return wrap(uint64_t(a) + uint64_t(b));
-    else return a + b;
+    if constexpr (is_integer<C>)
+      return wrap(uint64_t(a) + uint64_t(b));
+    else
+      return a + b;
   }
 };
 struct Sub {
   static constexpr bool integers = true;
   template <class C>
   static C of(C a, C b) {
-    if constexpr (is_integer<C>) return wrap(uint64_t(a) - uint64_t(b));
-    else return a - b;
+    if constexpr (is_integer<C>)
+      return wrap(uint64_t(a) - uint64_t(b));
+    else
+      return a - b;
   }
 };
 struct Mul {
   static constexpr bool integers = true;
   template <class C>
   static C of(C a, C b) {
-    if constexpr (is_integer<C>) return wrap(uint64_t(a) * uint64_t(b));
-    else return a * b;
+    if constexpr (is_integer<C>)
+      return wrap(uint64_t(a) * uint64_t(b));
+    else
+      return a * b;
   }
 };
 // Rounds towards zero for integers. What an integer division by zero gives is this engine's choice: 0.
@@ -46,8 +52,10 @@ struct Div {
   static constexpr bool integers = true;
   template <class C>
   static C of(C a, C b) {
-    if constexpr (is_integer<C>) return b == 0 ? 0 : b == -1 ? wrap(-uint64_t(a)) : a / b;
-    else return a / b;
+    if constexpr (is_integer<C>)
+      return b == 0 ? 0 : b == -1 ? wrap(-uint64_t(a)) : a / b;
+    else
+      return a / b;
   }
 };
 // The remainder has the sign of the divisor.
@@ -65,7 +73,8 @@ struct FloorMod {
     }
   }
 };
-// Floats by way of the remainder, as torch does: floor(a / b) can be one too large when a / b rounds up to an integer.
+// Floats by way of the remainder, as torch does: floor(a / b) can be one too large when a / b rounds up to an
+// integer.
 struct FloorDiv {
   static constexpr bool integers = true;
   template <class C>
@@ -86,8 +95,10 @@ struct TruncateMod {
   static constexpr bool integers = true;
   template <class C>
   static C of(C a, C b) {
-    if constexpr (is_integer<C>) return b == 0 || b == -1 ? 0 : a % b;
-    else return std::fmod(a, b);
+    if constexpr (is_integer<C>)
+      return b == 0 || b == -1 ? 0 : a % b;
+    else
+      return std::fmod(a, b);
   }
 };
 struct Maximum {  // NaN if either is
@@ -165,8 +176,9 @@ Plan bitwise(const std::shared_ptr<const Call>& call) {
   call->output(0);
   for (size_t k = 0; k < 2; k++)
     if (arithmetic_of(call->input(k).type) != Arithmetic::Integer)
-      throw InvalidCall(std::string("only integers and bool are supported, not ") + type_name(call->input(k).type),
-                        ACL_ERROR_UNSUPPORTED_DATA_TYPE);
+      throw InvalidCall(
+          std::string("only integers and bool are supported, not ") + type_name(call->input(k).type),
+          ACL_ERROR_UNSUPPORTED_DATA_TYPE);
   check_broadcast(broadcast_shape({&call->input(0).shape, &call->input(1).shape}), call->output(0).shape);
   Plan plan;
   plan.compute = [call] {
@@ -184,13 +196,13 @@ int64_t shift_left(int64_t a, int64_t b) { return b < 0 || b > 63 ? 0 : wrap(uin
 int64_t shift_right(int64_t a, int64_t b) { return b < 0 || b > 63 ? (a < 0 ? -1 : 0) : a >> b; }
 
 // ---- functions of one operand ------------------------------------------------------------------------
-#define REAL_FUNCTION(Name, expression)            \
-  struct Name {                                    \
-    static constexpr bool integers = false;        \
-    template <class C>                             \
-    static C of(C a) {                             \
-      return expression;                           \
-    }                                              \
+#define REAL_FUNCTION(Name, expression)     \
+  struct Name {                             \
+    static constexpr bool integers = false; \
+    template <class C>                      \
+    static C of(C a) {                      \
+      return expression;                    \
+    }                                       \
   };
 REAL_FUNCTION(Exp, std::exp(a))
 REAL_FUNCTION(Expm1, std::expm1(a))
@@ -220,16 +232,20 @@ struct Abs {
   static constexpr bool integers = true;
   template <class C>
   static C of(C a) {
-    if constexpr (is_integer<C>) return a < 0 ? wrap(-uint64_t(a)) : a;
-    else return std::fabs(a);
+    if constexpr (is_integer<C>)
+      return a < 0 ? wrap(-uint64_t(a)) : a;
+    else
+      return std::fabs(a);
   }
 };
 struct Neg {
   static constexpr bool integers = true;
   template <class C>
   static C of(C a) {
-    if constexpr (is_integer<C>) return wrap(-uint64_t(a));
-    else return -a;
+    if constexpr (is_integer<C>)
+      return wrap(-uint64_t(a));
+    else
+      return -a;
   }
 };
 struct Square {
@@ -351,7 +367,8 @@ struct Clip {  // NaN stays
 template <class F>
 Plan ternary(const std::shared_ptr<const Call>& call) {
   const std::array<const Tensor*, 3> inputs{&call->input(0), &call->input(1), &call->input(2)};
-  check_broadcast(broadcast_shape({&inputs[0]->shape, &inputs[1]->shape, &inputs[2]->shape}), call->output(0).shape);
+  check_broadcast(broadcast_shape({&inputs[0]->shape, &inputs[1]->shape, &inputs[2]->shape}),
+                  call->output(0).shape);
   const Arithmetic arithmetic = common_arithmetic(inputs);
   Plan plan;
   plan.compute = [call, arithmetic] {
@@ -359,7 +376,8 @@ Plan ternary(const std::shared_ptr<const Call>& call) {
       using C = decltype(zero);
       map_blocks<C, C, 3>({&call->inputs[0], &call->inputs[1], &call->inputs[2]}, call->outputs[0],
                           [](const auto& v, C* out, int64_t n) {
-                            for (int64_t i = 0; i < n; i++) out[i] = F::template of<C>(v[0][i], v[1][i], v[2][i]);
+                            for (int64_t i = 0; i < n; i++)
+                              out[i] = F::template of<C>(v[0][i], v[1][i], v[2][i]);
                           });
     });
   };

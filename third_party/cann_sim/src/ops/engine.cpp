@@ -20,14 +20,16 @@ Tensor operand(const aclTensorDesc* description, const aclDataBuffer* buffer, bo
   tensor.shape = description->shape;
   tensor.name = description->name;
   if (element_bytes(tensor.type) == 0)
-    throw InvalidCall("data type " + std::to_string(tensor.type) + " is not supported", ACL_ERROR_UNSUPPORTED_DATA_TYPE);
+    throw InvalidCall("data type " + std::to_string(tensor.type) + " is not supported",
+                      ACL_ERROR_UNSUPPORTED_DATA_TYPE);
   for (int64_t size : tensor.shape)
     if (size < 0) throw InvalidCall("shape " + text_of(tensor.shape) + " has a negative size");
   tensor.data = static_cast<std::byte*>(buffer->data);
   tensor.buffer_bytes = buffer->bytes;
   if (tensor.bytes() > buffer->bytes || (tensor.bytes() > 0 && !tensor.data))
     throw InvalidCall("shape " + text_of(tensor.shape) + " of " + type_name(tensor.type) + " needs " +
-                      std::to_string(tensor.bytes()) + " bytes, the buffer has " + std::to_string(buffer->bytes));
+                      std::to_string(tensor.bytes()) + " bytes, the buffer has " +
+                      std::to_string(buffer->bytes));
   if (input && description->placement != ACL_MEMTYPE_DEVICE) {
     tensor.constant = std::make_shared<std::vector<std::byte>>(tensor.data, tensor.data + tensor.bytes());
     tensor.data = tensor.constant->data();
@@ -36,14 +38,16 @@ Tensor operand(const aclTensorDesc* description, const aclDataBuffer* buffer, bo
 }
 
 template <class Descriptions, class Buffers>
-std::shared_ptr<const Call> read_call(const char* type, int inputs, Descriptions input_descriptions, Buffers input_buffers,
-                                      int outputs, Descriptions output_descriptions, Buffers output_buffers,
-                                      const aclopAttr* attributes) {
+std::shared_ptr<const Call> read_call(const char* type, int inputs, Descriptions input_descriptions,
+                                      Buffers input_buffers, int outputs, Descriptions output_descriptions,
+                                      Buffers output_buffers, const aclopAttr* attributes) {
   auto call = std::make_shared<Call>();
   call->type = type;
   call->attributes = Attributes(attributes);
-  for (int k = 0; k < inputs; k++) call->inputs.push_back(operand(input_descriptions[k], input_buffers[k], true));
-  for (int k = 0; k < outputs; k++) call->outputs.push_back(operand(output_descriptions[k], output_buffers[k], false));
+  for (int k = 0; k < inputs; k++)
+    call->inputs.push_back(operand(input_descriptions[k], input_buffers[k], true));
+  for (int k = 0; k < outputs; k++)
+    call->outputs.push_back(operand(output_descriptions[k], output_buffers[k], false));
   return call;
 }
 
@@ -60,8 +64,8 @@ bool all_zero(const std::vector<Range>& ranges) {
   });
 }
 
-// Runs as the task. The time is that of reading all inputs and writing all outputs, also where knowledge about zeros saves the work:
-// the simulator's short cuts must not show in virtual time.
+// Runs as the task. The time is that of reading all inputs and writing all outputs, also where knowledge
+// about zeros saves the work: the simulator's short cuts must not show in virtual time.
 Effect execute(const Call& call, const Plan& plan) {
   std::vector<Range> reads = ranges_of(call.inputs), writes = ranges_of(call.outputs);
   if (plan.clears) return zero_traffic(std::move(writes));
@@ -72,7 +76,8 @@ Effect execute(const Call& call, const Plan& plan) {
   return effect;
 }
 
-// Vector cores that share the work: at least 32 KiB of output for each, a plausible tile of a core's 192 KiB buffer.
+// Vector cores that share the work: at least 32 KiB of output for each, a plausible tile of a core's 192 KiB
+// buffer.
 uint32_t blocks_of(const Call& call) {
   size_t bytes = 0;
   for (const Tensor& t : call.outputs) bytes += t.bytes();
@@ -81,7 +86,8 @@ uint32_t blocks_of(const Call& call) {
 }
 
 // Plans and submits; `result_shape` is set if only execution decides the output's shape.
-aclError launch(const std::shared_ptr<const Call>& call, aclrtStream stream, std::shared_ptr<Shape>* result_shape) {
+aclError launch(const std::shared_ptr<const Call>& call, aclrtStream stream,
+                std::shared_ptr<Shape>* result_shape) {
   const Operator op = registry().find(call->type);
   auto plan = std::make_shared<const Plan>(op(call));
   *result_shape = plan->result_shape;
@@ -93,7 +99,8 @@ aclError launch(const std::shared_ptr<const Call>& call, aclrtStream stream, std
   return runtime().submit(stream, std::move(task));
 }
 
-// Runs `body`, which returns an aclError, and turns exceptions into one with a message that names the operator.
+// Runs `body`, which returns an aclError, and turns exceptions into one with a message that names the
+// operator.
 template <class Body>
 aclError guarded(const char* type, Body body) {
   if (!type) return set_error(ACL_ERROR_INVALID_PARAM, "aclopCompileAndExecute: the operator's type is null");
@@ -118,25 +125,28 @@ extern "C" {
 
 aclError aclopCompileAndExecute(const char* type, int inputs, const aclTensorDesc* const input_descriptions[],
                                 const aclDataBuffer* const input_buffers[], int outputs,
-                                const aclTensorDesc* const output_descriptions[], aclDataBuffer* const output_buffers[],
-                                const aclopAttr* attributes, aclopEngineType, aclopCompileType, const char*,
-                                aclrtStream stream) {
+                                const aclTensorDesc* const output_descriptions[],
+                                aclDataBuffer* const output_buffers[], const aclopAttr* attributes,
+                                aclopEngineType, aclopCompileType, const char*, aclrtStream stream) {
   return ops::guarded(type, [&] {
-    const auto call = ops::read_call(type, inputs, input_descriptions, input_buffers, outputs, output_descriptions,
-                                     const_cast<const aclDataBuffer* const*>(output_buffers), attributes);
+    const auto call =
+        ops::read_call(type, inputs, input_descriptions, input_buffers, outputs, output_descriptions,
+                       const_cast<const aclDataBuffer* const*>(output_buffers), attributes);
     std::shared_ptr<ops::Shape> result_shape;
     return ops::launch(call, stream, &result_shape);
   });
 }
 
-// The form for outputs whose shape depends on values: it waits, and puts the shape into the output's description.
+// The form for outputs whose shape depends on values: it waits, and puts the shape into the output's
+// description.
 aclError aclopCompileAndExecuteV2(const char* type, int inputs, aclTensorDesc* input_descriptions[],
-                                  aclDataBuffer* input_buffers[], int outputs, aclTensorDesc* output_descriptions[],
-                                  aclDataBuffer* output_buffers[], aclopAttr* attributes, aclopEngineType, aclopCompileType,
-                                  const char*, aclrtStream stream) {
+                                  aclDataBuffer* input_buffers[], int outputs,
+                                  aclTensorDesc* output_descriptions[], aclDataBuffer* output_buffers[],
+                                  aclopAttr* attributes, aclopEngineType, aclopCompileType, const char*,
+                                  aclrtStream stream) {
   return ops::guarded(type, [&] {
-    const auto call = ops::read_call(type, inputs, input_descriptions, input_buffers, outputs, output_descriptions,
-                                     output_buffers, attributes);
+    const auto call = ops::read_call(type, inputs, input_descriptions, input_buffers, outputs,
+                                     output_descriptions, output_buffers, attributes);
     std::shared_ptr<ops::Shape> result_shape;
     if (aclError error = ops::launch(call, stream, &result_shape)) return error;
     if (!result_shape) return aclError{ACL_SUCCESS};

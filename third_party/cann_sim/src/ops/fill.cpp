@@ -37,7 +37,7 @@ Plan plan_ones(const std::shared_ptr<const Call>& call) { return fill_with<int64
 Plan plan_fill(const std::shared_ptr<const Call>& call) {
   const Tensor& value = call->input(1);
   return arithmetic_of(value.type) == Arithmetic::Integer ? fill_with(call, integer_of(value))
-                                                         : fill_with(call, number_of(value));
+                                                          : fill_with(call, number_of(value));
 }
 Plan plan_fills(const std::shared_ptr<const Call>& call) {
   return fill_with(call, call->attributes.number("value", 0));
@@ -62,9 +62,11 @@ Plan generate(const std::shared_ptr<const Call>& call, F f) {
 // (start, end, step); the output's size has been worked out by torch_npu.
 Plan plan_range(const std::shared_ptr<const Call>& call) {
   const Tensor &start = call->input(0), &step = call->input(2);
-  if (arithmetic_of(call->output(0).type) == Arithmetic::Integer && arithmetic_of(start.type) == Arithmetic::Integer) {
+  if (arithmetic_of(call->output(0).type) == Arithmetic::Integer &&
+      arithmetic_of(start.type) == Arithmetic::Integer) {
     const auto first = static_cast<uint64_t>(integer_of(start)), by = static_cast<uint64_t>(integer_of(step));
-    return generate<int64_t>(call, [first, by](int64_t i) { return static_cast<int64_t>(first + by * uint64_t(i)); });
+    return generate<int64_t>(
+        call, [first, by](int64_t i) { return static_cast<int64_t>(first + by * uint64_t(i)); });
   }
   const double first = number_of(start), by = number_of(step);
   return generate<double>(call, [first, by](int64_t i) { return first + by * static_cast<double>(i); });
@@ -76,7 +78,8 @@ Plan plan_lin_space(const std::shared_ptr<const Call>& call) {
   const int64_t n = call->output(0).count();
   const double step = n > 1 ? (last - first) / static_cast<double>(n - 1) : 0;
   return generate<double>(call, [first, last, step, n](int64_t i) {
-    return i < n / 2 || n == 1 ? first + step * static_cast<double>(i) : last - step * static_cast<double>(n - 1 - i);
+    return i < n / 2 || n == 1 ? first + step * static_cast<double>(i)
+                               : last - step * static_cast<double>(n - 1 - i);
   });
 }
 

@@ -1,4 +1,5 @@
-// Operators whose moves depend on the values of index or mask tensors. An index outside its dimension is a device error.
+// Operators whose moves depend on the values of index or mask tensors. An index outside its dimension is a
+// device error.
 #include <cstring>
 
 #include "ops/axes.h"
@@ -20,8 +21,9 @@ int64_t checked(const std::string& type, int64_t index, int64_t size) {
 
 void check_types(const Tensor& a, const Tensor& b) {
   if (a.type != b.type)
-    throw InvalidCall(std::string("operands of different types: ") + type_name(a.type) + " and " + type_name(b.type),
-                      ACL_ERROR_OP_INPUT_NOT_MATCH);
+    throw InvalidCall(
+        std::string("operands of different types: ") + type_name(a.type) + " and " + type_name(b.type),
+        ACL_ERROR_OP_INPUT_NOT_MATCH);
 }
 void check_indices(const Tensor& indices) {
   if (arithmetic_of(indices.type) != Arithmetic::Integer || indices.type == ACL_BOOL)
@@ -35,10 +37,12 @@ std::vector<int64_t> read_indices(const Tensor& tensor) {
   return values;
 }
 
-// The elements of x where the mask (broadcast to x) is set. The output is as long as x; how many there are is known afterwards.
+// The elements of x where the mask (broadcast to x) is set. The output is as long as x; how many there are is
+// known afterwards.
 Plan plan_masked_select(const std::shared_ptr<const Call>& call) {
   check_types(call->input(0), call->output(0));
-  if (call->input(1).type != ACL_BOOL) throw InvalidCall("the mask must be bool", ACL_ERROR_UNSUPPORTED_DATA_TYPE);
+  if (call->input(1).type != ACL_BOOL)
+    throw InvalidCall("the mask must be bool", ACL_ERROR_UNSUPPORTED_DATA_TYPE);
   const Shape all = broadcast_shape({&call->input(0).shape, &call->input(1).shape});
   if (call->output(0).count() < count_of(all)) throw InvalidCall("the output may be too small");
   Plan plan;
@@ -92,11 +96,13 @@ Plan plan_non_zero(const std::shared_ptr<const Call>& call) {
   return plan;
 }
 
-// Which elements advanced indexing names. `indexed` has a 1 for every dimension of `shape` that an index tensor stands for; the indices
-// broadcast together, and their dimensions come first or in place of the first indexed one.
+// Which elements advanced indexing names. `indexed` has a 1 for every dimension of `shape` that an index
+// tensor stands for; the indices broadcast together, and their dimensions come first or in place of the first
+// indexed one.
 class Selection {
  public:
-  Selection(const Call& call, const Tensor& x, const std::vector<int64_t>& indexed, size_t first_index) : shape_(x.shape) {
+  Selection(const Call& call, const Tensor& x, const std::vector<int64_t>& indexed, size_t first_index)
+      : shape_(x.shape) {
     for (size_t d = 0; d < indexed.size() && d < shape_.size(); d++)
       if (indexed[d]) dimensions_.push_back(d);
     if (dimensions_.empty() || call.inputs.size() < first_index + dimensions_.size())
@@ -128,11 +134,13 @@ class Selection {
     for (size_t k = 0; k < dimensions_.size(); k++) {
       const Tensor& index = call.inputs[inputs_[k]];
       const std::vector<int64_t> values = read_indices(index);
-      const Nest<2> nest(index_shape_, {broadcast_strides(index.shape, index_shape_), contiguous_strides(index_shape_)});
+      const Nest<2> nest(index_shape_,
+                         {broadcast_strides(index.shape, index_shape_), contiguous_strides(index_shape_)});
       const size_t d = dimensions_[k];
       nest.each([&](const auto& at, int64_t n) {
         for (int64_t i = 0; i < n; i++)
-          indexed[at[1] + i] += strides[d] * checked(call.type, values[at[0] + i * nest.inner_stride(0)], shape_[d]);
+          indexed[at[1] + i] +=
+              strides[d] * checked(call.type, values[at[0] + i * nest.inner_stride(0)], shape_[d]);
       });
     }
     // The result's dimensions: some of `rest`, the indices as one, the others.
@@ -152,7 +160,8 @@ class Selection {
       std::vector<int64_t> next;
       next.reserve(all.size() * static_cast<size_t>(sizes[d]));
       for (int64_t base : all)
-        for (int64_t i = 0; i < sizes[d]; i++) next.push_back(base + (steps[d] < 0 ? indexed[i] : i * steps[d]));
+        for (int64_t i = 0; i < sizes[d]; i++)
+          next.push_back(base + (steps[d] < 0 ? indexed[i] : i * steps[d]));
       all = std::move(next);
     }
     return all;
@@ -169,8 +178,8 @@ Plan plan_index(const std::shared_ptr<const Call>& call) {
   check_types(call->input(0), call->output(0));
   const Selection selection(*call, call->input(0), integers_of(call->input(1)), 3);
   if (call->output(0).count() != count_of(selection.result()))
-    throw InvalidCall("output shape " + text_of(call->output(0).shape) + ", but " + text_of(selection.result()) +
-                          " is selected",
+    throw InvalidCall("output shape " + text_of(call->output(0).shape) + ", but " +
+                          text_of(selection.result()) + " is selected",
                       ACL_ERROR_OP_OUTPUT_NOT_MATCH);
   Plan plan;
   plan.compute = [call, selection] {
@@ -199,8 +208,8 @@ Plan plan_index_put(const std::shared_ptr<const Call>& call) {
     const Tensor &target = call->inputs[0], &source = call->inputs[1];
     const std::vector<int64_t> offsets = selection.offsets(*call);
     const auto width = static_cast<int64_t>(element_bytes(target.type));
-    const Nest<2> nest(selection.result(),
-                       {broadcast_strides(source.shape, selection.result()), contiguous_strides(selection.result())});
+    const Nest<2> nest(selection.result(), {broadcast_strides(source.shape, selection.result()),
+                                            contiguous_strides(selection.result())});
     nest.each([&](const auto& at, int64_t n) {
       for (int64_t i = 0; i < n; i++) {
         const int64_t to = offsets[at[1] + i], from = at[0] + i * nest.inner_stride(0);
@@ -226,15 +235,18 @@ Plan plan_gather(const std::shared_ptr<const Call>& call) {
   const Tensor &x = call->input(0), &indices = call->input(1);
   check_types(x, call->output(0));
   check_indices(indices);
-  if (call->attributes.integer("batch_dims", 0) != 0) throw InvalidCall("batch_dims other than 0 are not supported");
+  if (call->attributes.integer("batch_dims", 0) != 0)
+    throw InvalidCall("batch_dims other than 0 are not supported");
   const int64_t axis = normal_axis(integer_of(call->input(2)), x.shape.size());
   const Lines lines(x.shape, axis);
   if (call->output(0).count() != lines.count * indices.count())
-    throw InvalidCall("output shape " + text_of(call->output(0).shape) + " does not fit", ACL_ERROR_OP_OUTPUT_NOT_MATCH);
+    throw InvalidCall("output shape " + text_of(call->output(0).shape) + " does not fit",
+                      ACL_ERROR_OP_OUTPUT_NOT_MATCH);
   Plan plan;
   plan.compute = [call, lines] {
     const Tensor &from = call->inputs[0], &out = call->outputs[0];
-    const auto bytes = static_cast<int64_t>(element_bytes(from.type)) * lines.stride;  // of one contiguous piece
+    const auto bytes =
+        static_cast<int64_t>(element_bytes(from.type)) * lines.stride;  // of one contiguous piece
     const std::vector<int64_t> places = read_indices(call->inputs[1]);
     std::byte* to = out.data;
     for (int64_t outer = 0; outer < lines.count / lines.stride; outer++)
@@ -254,10 +266,12 @@ Plan plan_gather_elements(const std::shared_ptr<const Call>& call) {
   check_indices(indices);
   const int64_t axis = normal_axis(call->attributes.integer("dim", 0), x.shape.size());
   if (indices.shape.size() != x.shape.size() || call->output(0).shape != indices.shape)
-    throw InvalidCall("indices of shape " + text_of(indices.shape) + " do not fit", ACL_ERROR_OP_INPUT_NOT_MATCH);
+    throw InvalidCall("indices of shape " + text_of(indices.shape) + " do not fit",
+                      ACL_ERROR_OP_INPUT_NOT_MATCH);
   for (size_t d = 0; d < x.shape.size(); d++)
     if (static_cast<int64_t>(d) != axis && indices.shape[d] > x.shape[d])
-      throw InvalidCall("indices of shape " + text_of(indices.shape) + " are larger than x " + text_of(x.shape));
+      throw InvalidCall("indices of shape " + text_of(indices.shape) + " are larger than x " +
+                        text_of(x.shape));
   Plan plan;
   plan.compute = [call, axis] {
     const Tensor &from = call->inputs[0], &out = call->outputs[0];

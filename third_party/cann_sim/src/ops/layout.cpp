@@ -15,8 +15,9 @@ void check_same_type(const Tensor& a, const Tensor& b) {
 }
 void check_output_shape(const Call& call, const Shape& expected) {
   if (call.output(0).shape != expected)
-    throw InvalidCall("output shape " + text_of(call.output(0).shape) + ", but " + text_of(expected) + " is expected",
-                      ACL_ERROR_OP_OUTPUT_NOT_MATCH);
+    throw InvalidCall(
+        "output shape " + text_of(call.output(0).shape) + ", but " + text_of(expected) + " is expected",
+        ACL_ERROR_OP_OUTPUT_NOT_MATCH);
 }
 void check_length(const std::vector<int64_t>& values, size_t length, const char* what) {
   if (values.size() != length)
@@ -31,7 +32,8 @@ Plan gather_strided(const std::shared_ptr<const Call>& call, int64_t offset, Sha
   const auto available = static_cast<int64_t>(in.buffer_bytes / element_bytes(in.type));
   if (!inside({in.data, offset, strides}, out.shape, available))
     throw InvalidCall("sizes " + text_of(out.shape) + ", strides " + text_of(strides) + " and offset " +
-                      std::to_string(offset) + " reach outside the input's " + std::to_string(available) + " elements");
+                      std::to_string(offset) + " reach outside the input's " + std::to_string(available) +
+                      " elements");
   Plan plan;
   plan.keeps_zero = true;
   plan.compute = [call, offset, strides] {
@@ -170,7 +172,8 @@ Plan join(const std::shared_ptr<const Call>& call, const std::vector<Shape>& sha
   for (const Shape& shape : shapes) {
     Shape rest = shape;
     rest[axis] = expected[axis];
-    if (rest != expected) throw InvalidCall("shapes " + text_of(shapes[0]) + " and " + text_of(shape) + " cannot be joined");
+    if (rest != expected)
+      throw InvalidCall("shapes " + text_of(shapes[0]) + " and " + text_of(shape) + " cannot be joined");
     expected[axis] += shape[axis];
   }
   if (count_of(expected) != call->output(0).count()) check_output_shape(*call, expected);
@@ -182,8 +185,8 @@ Plan join(const std::shared_ptr<const Call>& call, const std::vector<Shape>& sha
     const Shape strides = contiguous_strides(expected);
     int64_t offset = 0;
     for (size_t k = 0; k < shapes.size(); k++) {
-      copy_strided({out.data, offset, strides}, {call->inputs[k].data, 0, contiguous_strides(shapes[k])}, shapes[k],
-                   element_bytes(out.type));
+      copy_strided({out.data, offset, strides}, {call->inputs[k].data, 0, contiguous_strides(shapes[k])},
+                   shapes[k], element_bytes(out.type));
       offset += shapes[k][axis] * strides[axis];
     }
   };
@@ -212,7 +215,8 @@ Plan plan_pack(const std::shared_ptr<const Call>& call) {
   return join(call, shapes, axis);
 }
 
-// (x, sizes, strides, offset, source, sizes, strides, offset): writes the source into a strided part of x, which is the output as well.
+// (x, sizes, strides, offset, source, sizes, strides, offset): writes the source into a strided part of x,
+// which is the output as well.
 Plan plan_view_copy(const std::shared_ptr<const Call>& call) {
   const auto sizes = integers_of(call->input(1)), strides = integers_of(call->input(2));
   const int64_t offset = integer_of(call->input(3));
@@ -227,17 +231,20 @@ Plan plan_view_copy(const std::shared_ptr<const Call>& call) {
   check_broadcast(source_sizes, sizes);
   Shape source_strides(sizes.size(), 0);
   for (size_t k = 1; k <= source_sizes.size(); k++)
-    if (source_sizes[source_sizes.size() - k] != 1) source_strides[sizes.size() - k] = own_strides[source_sizes.size() - k];
+    if (source_sizes[source_sizes.size() - k] != 1)
+      source_strides[sizes.size() - k] = own_strides[source_sizes.size() - k];
   const auto width = static_cast<int64_t>(element_bytes(target.type));
-  for (const auto& [array, bytes] : {std::pair{Strided{nullptr, offset, strides}, target.buffer_bytes},
-                                     std::pair{Strided{nullptr, source_offset, source_strides}, source.buffer_bytes}})
+  for (const auto& [array, bytes] :
+       {std::pair{Strided{nullptr, offset, strides}, target.buffer_bytes},
+        std::pair{Strided{nullptr, source_offset, source_strides}, source.buffer_bytes}})
     if (!inside(array, sizes, static_cast<int64_t>(bytes) / width))
       throw InvalidCall("sizes " + text_of(sizes) + ", strides " + text_of(array.strides) + " and offset " +
-                        std::to_string(array.offset) + " reach outside the buffer of " + std::to_string(bytes) + " bytes");
+                        std::to_string(array.offset) + " reach outside the buffer of " +
+                        std::to_string(bytes) + " bytes");
   Plan plan;
   plan.compute = [call, sizes, strides, offset, source_strides, source_offset, width] {
-    copy_strided({call->inputs[0].data, offset, strides}, {call->inputs[4].data, source_offset, source_strides}, sizes,
-                 static_cast<size_t>(width));
+    copy_strided({call->inputs[0].data, offset, strides},
+                 {call->inputs[4].data, source_offset, source_strides}, sizes, static_cast<size_t>(width));
   };
   return plan;
 }

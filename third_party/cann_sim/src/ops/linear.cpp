@@ -9,8 +9,8 @@
 namespace cann_sim::ops {
 namespace {
 
-// Peak of the cube cores for 16-bit floats, multiply and add counted as two: the public figure for the Ascend 910B3 is about 313 TFLOP/s;
-// a quarter of it for 32-bit floats. Not calibrated, and no product reaches it.
+// Peak of the cube cores for 16-bit floats, multiply and add counted as two: the public figure for the Ascend
+// 910B3 is about 313 TFLOP/s; a quarter of it for 32-bit floats. Not calibrated, and no product reaches it.
 constexpr double kCubeFlopsPerNs16 = 313e3;
 
 double product_ns(aclDataType type, double m, double n, double k) {
@@ -34,7 +34,8 @@ std::vector<C> oriented(const C* stored, int64_t rows, int64_t columns, bool tra
   return result;
 }
 
-// out (m, n) += a (m, k) * b (k, n). The innermost loop runs along rows, so that it vectorises without reordering a sum.
+// out (m, n) += a (m, k) * b (k, n). The innermost loop runs along rows, so that it vectorises without
+// reordering a sum.
 template <class C>
 void multiply(const C* a, const C* b, C* out, int64_t m, int64_t n, int64_t k) {
   constexpr int64_t kPanel = 64;  // rows of b that stay in cache while all rows of a pass
@@ -52,7 +53,8 @@ struct Sizes {
 };
 
 Sizes product_sizes(const Shape& a, const Shape& b, bool turn_a, bool turn_b) {
-  if (a.size() < 2 || b.size() < 2) throw InvalidCall("matrices are expected, not " + text_of(a) + " and " + text_of(b));
+  if (a.size() < 2 || b.size() < 2)
+    throw InvalidCall("matrices are expected, not " + text_of(a) + " and " + text_of(b));
   const int64_t m = a[a.size() - (turn_a ? 1 : 2)], k = a[a.size() - (turn_a ? 2 : 1)];
   const int64_t other = b[b.size() - (turn_b ? 1 : 2)], n = b[b.size() - (turn_b ? 2 : 1)];
   if (k != other)
@@ -86,7 +88,8 @@ Plan product(const std::shared_ptr<const Call>& call, bool turn_a, bool turn_b) 
         const Tensor& bias = call->inputs[2];
         const Nest<2> nest(to.shape, {broadcast_strides(bias.shape, to.shape), contiguous_strides(to.shape)});
         nest.each([&](const auto& at, int64_t n) {
-          for (int64_t i = 0; i < n; i++) load(bias.type, bias.data, at[0] + i * nest.inner_stride(0), 1, &result[at[1] + i]);
+          for (int64_t i = 0; i < n; i++)
+            load(bias.type, bias.data, at[0] + i * nest.inner_stride(0), 1, &result[at[1] + i]);
         });
       }
       const Nest<3> nest(batch, {broadcast_strides(batch_a, batch), broadcast_strides(batch_b, batch),
@@ -107,7 +110,8 @@ Plan product(const std::shared_ptr<const Call>& call, bool turn_a, bool turn_b) 
 }
 
 Plan plan_matmul(const std::shared_ptr<const Call>& call) {
-  return product(call, call->attributes.flag("transpose_x1", false), call->attributes.flag("transpose_x2", false));
+  return product(call, call->attributes.flag("transpose_x1", false),
+                 call->attributes.flag("transpose_x2", false));
 }
 Plan plan_batch_matmul(const std::shared_ptr<const Call>& call) {
   return product(call, call->attributes.flag("adj_x1", false), call->attributes.flag("adj_x2", false));
@@ -118,7 +122,8 @@ template <bool Log>
 Plan plan_softmax(const std::shared_ptr<const Call>& call) {
   const Tensor& x = call->input(0);
   const auto axes = call->attributes.integers("axes", {-1});
-  if (axes.size() != 1) throw InvalidCall("exactly one axis is supported, not " + std::to_string(axes.size()));
+  if (axes.size() != 1)
+    throw InvalidCall("exactly one axis is supported, not " + std::to_string(axes.size()));
   const int64_t axis = normal_axis(axes[0], x.shape.size());
   if (call->output(0).shape != x.shape) throw InvalidCall("the output must have the input's shape");
   Plan plan;
@@ -141,7 +146,8 @@ Plan plan_softmax(const std::shared_ptr<const Call>& call) {
   return plan;
 }
 
-// (x, gamma, beta) -> (y, mean, variance), normalised over the axes from begin_norm_axis on. Computed in double, rounded once.
+// (x, gamma, beta) -> (y, mean, variance), normalised over the axes from begin_norm_axis on. Computed in
+// double, rounded once.
 Plan plan_layer_norm(const std::shared_ptr<const Call>& call) {
   const Tensor& x = call->input(0);
   const int64_t axis = normal_axis(call->attributes.integer("begin_norm_axis", 0), x.shape.size());
@@ -151,14 +157,18 @@ Plan plan_layer_norm(const std::shared_ptr<const Call>& call) {
   int64_t width = 1;
   for (size_t d = static_cast<size_t>(axis); d < x.shape.size(); d++) width *= x.shape[d];
   if (call->input(1).count() != width || call->input(2).count() != width)
-    throw InvalidCall("gamma and beta need " + std::to_string(width) + " elements", ACL_ERROR_OP_INPUT_NOT_MATCH);
+    throw InvalidCall("gamma and beta need " + std::to_string(width) + " elements",
+                      ACL_ERROR_OP_INPUT_NOT_MATCH);
   const int64_t rows = width ? x.count() / width : 0;
-  if (call->output(0).count() != x.count() || call->output(1).count() != rows || call->output(2).count() != rows)
+  if (call->output(0).count() != x.count() || call->output(1).count() != rows ||
+      call->output(2).count() != rows)
     throw InvalidCall("outputs do not fit the input " + text_of(x.shape), ACL_ERROR_OP_OUTPUT_NOT_MATCH);
   Plan plan;
   plan.compute = [call, epsilon, width, rows] {
-    const Tensor &in = call->inputs[0], &y = call->outputs[0], &means = call->outputs[1], &variances = call->outputs[2];
-    const std::vector<double> gamma = read_all<double>(call->inputs[1]), beta = read_all<double>(call->inputs[2]);
+    const Tensor &in = call->inputs[0], &y = call->outputs[0], &means = call->outputs[1],
+                 &variances = call->outputs[2];
+    const std::vector<double> gamma = read_all<double>(call->inputs[1]),
+                              beta = read_all<double>(call->inputs[2]);
     std::vector<double> row(static_cast<size_t>(width));
     for (int64_t r = 0; r < rows; r++) {
       load(in.type, in.data, r * width, width, row.data());

@@ -1,4 +1,5 @@
-// Elementwise loops: blocks of elements are loaded into the operator's arithmetic, computed in cache, and stored rounded.
+// Elementwise loops: blocks of elements are loaded into the operator's arithmetic, computed in cache, and
+// stored rounded.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -23,8 +24,8 @@ void load_run(const Tensor& tensor, int64_t offset, int64_t stride, int64_t n, C
   }
 }
 
-// out[i] = f(in0[i], in1[i], ...) for blocks: body(values, results, n) with values[k] the block of input k, all in arithmetic C; results
-// are of type R and stored as the output's type.
+// out[i] = f(in0[i], in1[i], ...) for blocks: body(values, results, n) with values[k] the block of input k,
+// all in arithmetic C; results are of type R and stored as the output's type.
 template <class C, class R, size_t N, class Body>
 void map_blocks(const std::array<const Tensor*, N>& inputs, const Tensor& output, Body body) {
   std::array<Shape, N + 1> strides;
@@ -52,9 +53,12 @@ void map_blocks(const std::array<const Tensor*, N>& inputs, const Tensor& output
 template <class F>
 decltype(auto) with_arithmetic(Arithmetic arithmetic, F f) {
   switch (arithmetic) {
-    case Arithmetic::Float: return f(float{});
-    case Arithmetic::Double: return f(double{});
-    default: return f(int64_t{});
+    case Arithmetic::Float:
+      return f(float{});
+    case Arithmetic::Double:
+      return f(double{});
+    default:
+      return f(int64_t{});
   }
 }
 

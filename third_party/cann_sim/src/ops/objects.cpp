@@ -10,7 +10,8 @@ namespace {
 
 template <class T>
 aclError set_attribute(aclopAttr* attribute, const char* name, T value) {
-  if (!attribute || !name) return set_error(ACL_ERROR_INVALID_PARAM, "aclopSetAttr*: attribute or name is null");
+  if (!attribute || !name)
+    return set_error(ACL_ERROR_INVALID_PARAM, "aclopSetAttr*: attribute or name is null");
   attribute->values.insert_or_assign(name, aclopAttr::Value(std::move(value)));
   return ACL_SUCCESS;
 }
@@ -45,12 +46,16 @@ aclDataType aclGetTensorDescType(const aclTensorDesc* description) {
 aclFormat aclGetTensorDescFormat(const aclTensorDesc* description) {
   return description ? description->format : ACL_FORMAT_UNDEFINED;
 }
-size_t aclGetTensorDescNumDims(const aclTensorDesc* description) { return description ? description->shape.size() : 0; }
+size_t aclGetTensorDescNumDims(const aclTensorDesc* description) {
+  return description ? description->shape.size() : 0;
+}
 aclError aclGetTensorDescDimV2(const aclTensorDesc* description, size_t index, int64_t* size) {
-  if (!description || !size) return set_error(ACL_ERROR_INVALID_PARAM, "aclGetTensorDescDimV2: null argument");
+  if (!description || !size)
+    return set_error(ACL_ERROR_INVALID_PARAM, "aclGetTensorDescDimV2: null argument");
   if (index >= description->shape.size())
-    return set_error(ACL_ERROR_INVALID_PARAM, "aclGetTensorDescDimV2: index " + std::to_string(index) + " of " +
-                                                  std::to_string(description->shape.size()) + " dimensions");
+    return set_error(ACL_ERROR_INVALID_PARAM, "aclGetTensorDescDimV2: index " + std::to_string(index) +
+                                                  " of " + std::to_string(description->shape.size()) +
+                                                  " dimensions");
   *size = description->shape[index];
   return ACL_SUCCESS;
 }
@@ -111,7 +116,8 @@ aclError aclopSetAttrListBool(aclopAttr* attribute, const char* name, int count,
 aclError aclopSetAttrListListInt(aclopAttr* attribute, const char* name, int count, const int* lengths,
                                  const int64_t* const values[]) {
   if (count < 0 || (count > 0 && (!lengths || !values)))
-    return set_error(ACL_ERROR_INVALID_PARAM, "aclopSetAttrListListInt: the list is null or its length negative");
+    return set_error(ACL_ERROR_INVALID_PARAM,
+                     "aclopSetAttrListListInt: the list is null or its length negative");
   std::vector<std::vector<int64_t>> lists;
   for (int i = 0; i < count; i++) lists.emplace_back(values[i], values[i] + lengths[i]);
   return set_attribute(attribute, name, std::move(lists));

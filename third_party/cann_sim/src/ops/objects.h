@@ -1,5 +1,5 @@
-// The opaque objects of the acl operator interface: tensor descriptions, data buffers and attributes. torch_npu creates and
-// destroys them around every call, so nothing may keep a pointer to one.
+// The opaque objects of the acl operator interface: tensor descriptions, data buffers and attributes.
+// torch_npu creates and destroys them around every call, so nothing may keep a pointer to one.
 #pragma once
 #include <acl/acl.h>
 
@@ -16,7 +16,8 @@ struct aclTensorDesc {
   aclFormat format = ACL_FORMAT_UNDEFINED;
   std::vector<int64_t> shape;
   std::string name;
-  aclFormat storage_format = ACL_FORMAT_UNDEFINED;  // kept for the getters' sake: the engine computes on the plain shape
+  aclFormat storage_format =
+      ACL_FORMAT_UNDEFINED;  // kept for the getters' sake: the engine computes on the plain shape
   std::vector<int64_t> storage_shape;
   aclMemType placement = ACL_MEMTYPE_DEVICE;
 };

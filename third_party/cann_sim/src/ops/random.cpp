@@ -1,8 +1,10 @@
-// Random numbers from a counter: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+// Random numbers from a counter: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+// SC 2011).
 //
-// Element i is made of 32-bit word i % 4 of the block whose 128-bit counter is (counter input, low and high half) + i / 4, under the 64-bit
-// key input. torch_npu derives key and counter from its seeded generator, so torch.manual_seed decides every number, on any number of
-// threads. A normal pair (Box-Muller) takes the words 0, 1 or 2, 3 of a block. The numbers are not those of a device.
+// Element i is made of 32-bit word i % 4 of the block whose 128-bit counter is (counter input, low and high
+// half) + i / 4, under the 64-bit key input. torch_npu derives key and counter from its seeded generator, so
+// torch.manual_seed decides every number, on any number of threads. A normal pair (Box-Muller) takes the
+// words 0, 1 or 2, 3 of a block. The numbers are not those of a device.
 #include <array>
 #include <cmath>
 
@@ -37,8 +39,8 @@ class Philox {
 Philox generator_of(const Call& call) {
   const auto key = integers_of(call.input(1)), counter = integers_of(call.input(2));
   if (key.size() != 1 || counter.size() != 2)
-    throw InvalidCall("a key of 1 and a counter of 2 values are expected, not " + std::to_string(key.size()) + " and " +
-                      std::to_string(counter.size()));
+    throw InvalidCall("a key of 1 and a counter of 2 values are expected, not " + std::to_string(key.size()) +
+                      " and " + std::to_string(counter.size()));
   if (integers_of(call.input(0)) != call.output(0).shape)
     throw InvalidCall("the shape input is not the output's shape " + text_of(call.output(0).shape));
   return {uint64_t(key[0]), uint64_t(counter[0]), uint64_t(counter[1])};
@@ -97,7 +99,8 @@ Plan plan_permutation(const std::shared_ptr<const Call>& call) {
   const int64_t n = integer_of(call->input(0));
   const Philox philox(uint64_t(integer_of(call->input(1))), uint64_t(integer_of(call->input(2))), 0);
   if (call->output(0).count() != n)
-    throw InvalidCall("output shape " + text_of(call->output(0).shape) + " for " + std::to_string(n) + " numbers");
+    throw InvalidCall("output shape " + text_of(call->output(0).shape) + " for " + std::to_string(n) +
+                      " numbers");
   Plan plan;
   plan.compute = [call, n, philox] {
     std::vector<int64_t> order(static_cast<size_t>(n));

@@ -1,7 +1,7 @@
 // Reductions over any set of axes, arg-reductions and sums along an axis.
 //
-// Sums, means and products of floats are accumulated in double and rounded once: the result does not depend on an order of
-// summation that no simulator could share with the device.
+// Sums, means and products of floats are accumulated in double and rounded once: the result does not depend
+// on an order of summation that no simulator could share with the device.
 #include <cmath>
 #include <limits>
 
@@ -25,8 +25,10 @@ struct Sum {
   }
   template <class A>
   static A of(A a, A b) {
-    if constexpr (std::is_same_v<A, int64_t>) return static_cast<int64_t>(uint64_t(a) + uint64_t(b));
-    else return a + b;
+    if constexpr (std::is_same_v<A, int64_t>)
+      return static_cast<int64_t>(uint64_t(a) + uint64_t(b));
+    else
+      return a + b;
   }
 };
 struct Product {
@@ -38,8 +40,10 @@ struct Product {
   }
   template <class A>
   static A of(A a, A b) {
-    if constexpr (std::is_same_v<A, int64_t>) return static_cast<int64_t>(uint64_t(a) * uint64_t(b));
-    else return a * b;
+    if constexpr (std::is_same_v<A, int64_t>)
+      return static_cast<int64_t>(uint64_t(a) * uint64_t(b));
+    else
+      return a * b;
   }
 };
 struct Max {  // NaN if any element is
@@ -106,7 +110,8 @@ A fold_run(const C* values, int64_t n) {
 
 // One accumulator per kept element. `mapped` is applied to every element first.
 template <class F, class C, class Map>
-std::vector<typename F::template Accumulator<C>> fold(const Tensor& input, const std::vector<bool>& reduced, Map mapped) {
+std::vector<typename F::template Accumulator<C>> fold(const Tensor& input, const std::vector<bool>& reduced,
+                                                      Map mapped) {
   using A = typename F::template Accumulator<C>;
   Shape kept = input.shape;
   for (size_t d = 0; d < kept.size(); d++)
@@ -193,7 +198,8 @@ Plan variance(const std::shared_ptr<const Call>& call, bool root) {
     throw InvalidCall("the mean must have the input's shape", ACL_ERROR_OP_INPUT_NOT_MATCH);
   const std::vector<bool> reduced = axis_mask(call->attributes.integers("dim", {}), input.shape.size());
   check_kept(*call, reduced);
-  const int64_t correction = call->attributes.integer("correction", call->attributes.flag("unbiased", true) ? 1 : 0);
+  const int64_t correction =
+      call->attributes.integer("correction", call->attributes.flag("unbiased", true) ? 1 : 0);
   Plan plan;
   plan.compute = [call, reduced, correction, root] {
     const Tensor &in = call->inputs[0], &mean = call->inputs[1], &out = call->outputs[0];
@@ -202,7 +208,8 @@ Plan variance(const std::shared_ptr<const Call>& call, bool root) {
       load(mean.type, mean.data, first, n, means);
       for (int64_t i = 0; i < n; i++) values[i] = (values[i] - means[i]) * (values[i] - means[i]);
     });
-    const double divisor = std::max<double>(0, static_cast<double>(reduced_count(in.shape, reduced) - correction));
+    const double divisor =
+        std::max<double>(0, static_cast<double>(reduced_count(in.shape, reduced) - correction));
     for (double& r : result) r = root ? std::sqrt(r / divisor) : r / divisor;
     store(out.type, out.data, 0, static_cast<int64_t>(result.size()), result.data());
   };
@@ -216,14 +223,17 @@ Plan plan_std_update(const std::shared_ptr<const Call>& call) {
 // A p-norm in two steps: sum of |x|^p, then the root.
 Plan plan_norm_reduce(const std::shared_ptr<const Call>& call) {
   const double p = call->attributes.number("p", 2);
-  if (!(p > 0) || std::isinf(p)) throw InvalidCall("only norms with 0 < p < inf are supported, not p = " + std::to_string(p));
-  const std::vector<bool> reduced = axis_mask(call->attributes.integers("axes", {}), call->input(0).shape.size());
+  if (!(p > 0) || std::isinf(p))
+    throw InvalidCall("only norms with 0 < p < inf are supported, not p = " + std::to_string(p));
+  const std::vector<bool> reduced =
+      axis_mask(call->attributes.integers("axes", {}), call->input(0).shape.size());
   check_kept(*call, reduced);
   Plan plan;
   plan.compute = [call, reduced, p] {
     const Tensor &in = call->inputs[0], &out = call->outputs[0];
     auto result = fold<Sum, double>(in, reduced, [p](double* values, int64_t, int64_t n) {
-      for (int64_t i = 0; i < n; i++) values[i] = p == 2 ? values[i] * values[i] : std::pow(std::fabs(values[i]), p);
+      for (int64_t i = 0; i < n; i++)
+        values[i] = p == 2 ? values[i] * values[i] : std::pow(std::fabs(values[i]), p);
     });
     store(out.type, out.data, 0, static_cast<int64_t>(result.size()), result.data());
   };
@@ -234,9 +244,11 @@ Plan plan_norm_update(const std::shared_ptr<const Call>& call) {
   check_broadcast(call->input(0).shape, call->output(0).shape);
   Plan plan;
   plan.compute = [call, p, floor] {
-    map_blocks<double, double, 1>({&call->inputs[0]}, call->outputs[0], [&](const auto& v, double* out, int64_t n) {
-      for (int64_t i = 0; i < n; i++) out[i] = std::max(p == 2 ? std::sqrt(v[0][i]) : std::pow(v[0][i], 1 / p), floor);
-    });
+    map_blocks<double, double, 1>(
+        {&call->inputs[0]}, call->outputs[0], [&](const auto& v, double* out, int64_t n) {
+          for (int64_t i = 0; i < n; i++)
+            out[i] = std::max(p == 2 ? std::sqrt(v[0][i]) : std::pow(v[0][i], 1 / p), floor);
+        });
   };
   return plan;
 }
@@ -273,7 +285,8 @@ int64_t checked_axis(const Call& call, int64_t axis) {
   if (lines.length == 0) throw InvalidCall("the reduced dimension is empty");
   for (const Tensor& out : call.outputs)
     if (out.count() != lines.count)
-      throw InvalidCall("output shape " + text_of(out.shape) + " does not fit", ACL_ERROR_OP_OUTPUT_NOT_MATCH);
+      throw InvalidCall("output shape " + text_of(out.shape) + " does not fit",
+                        ACL_ERROR_OP_OUTPUT_NOT_MATCH);
   return axis;
 }
 
@@ -282,7 +295,9 @@ Plan arg_with_value(const std::shared_ptr<const Call>& call) {
   const int64_t axis = checked_axis(*call, call->attributes.integer("dimension", 0));
   call->output(1);
   Plan plan;
-  plan.compute = [call, axis] { arg_extreme<Largest>(call->inputs[0], axis, call->outputs[0], &call->outputs[1]); };
+  plan.compute = [call, axis] {
+    arg_extreme<Largest>(call->inputs[0], axis, call->outputs[0], &call->outputs[1]);
+  };
   return plan;
 }
 

@@ -30,19 +30,22 @@ std::string Attributes::text(std::string_view name, std::string otherwise) const
 
 const Tensor& Call::input(size_t index) const {
   if (index >= inputs.size())
-    throw InvalidCall("input " + std::to_string(index) + " is missing; " + std::to_string(inputs.size()) + " are given",
-                      ACL_ERROR_OP_INPUT_NOT_MATCH);
+    throw InvalidCall(
+        "input " + std::to_string(index) + " is missing; " + std::to_string(inputs.size()) + " are given",
+        ACL_ERROR_OP_INPUT_NOT_MATCH);
   return inputs[index];
 }
 const Tensor& Call::output(size_t index) const {
   if (index >= outputs.size())
-    throw InvalidCall("output " + std::to_string(index) + " is missing; " + std::to_string(outputs.size()) + " are given",
-                      ACL_ERROR_OP_OUTPUT_NOT_MATCH);
+    throw InvalidCall(
+        "output " + std::to_string(index) + " is missing; " + std::to_string(outputs.size()) + " are given",
+        ACL_ERROR_OP_OUTPUT_NOT_MATCH);
   return outputs[index];
 }
 
 void Registry::add(std::string_view name, Operator op) {
-  if (!operators_.emplace(name, op).second) throw std::logic_error("operator registered twice: " + std::string(name));
+  if (!operators_.emplace(name, op).second)
+    throw std::logic_error("operator registered twice: " + std::string(name));
 }
 
 Operator Registry::find(std::string_view name) const {

@@ -52,15 +52,19 @@ struct Call {
 };
 
 struct Plan {
-  // Computes the outputs on memory. It is run once, in stream order, maybe long after the call: it must own what it uses.
+  // Computes the outputs on memory. It is run once, in stream order, maybe long after the call: it must own
+  // what it uses.
   std::function<void()> compute;
-  // Device time beyond which memory traffic is hidden: the arithmetic of a matrix product. 0 for everything bound by memory.
+  // Device time beyond which memory traffic is hidden: the arithmetic of a matrix product. 0 for everything
+  // bound by memory.
   double compute_ns = 0;
   // The outputs are all zero whatever the inputs hold (compute is not called)...
   bool clears = false;
-  // ...or if all inputs in device memory are zero. Known zeros need no real memory, so they are neither read nor written.
+  // ...or if all inputs in device memory are zero. Known zeros need no real memory, so they are neither read
+  // nor written.
   bool keeps_zero = false;
-  // The bytes of an output may be all that is known; its shape, decided by compute, is put here (output 0 only).
+  // The bytes of an output may be all that is known; its shape, decided by compute, is put here (output 0
+  // only).
   std::shared_ptr<Shape> result_shape;
 };
 

@@ -28,10 +28,14 @@ void copy(const Strided& to, const Strided& from, const Shape& sizes) {
 
 void copy_strided(const Strided& to, const Strided& from, const Shape& sizes, size_t width) {
   switch (width) {
-    case 1: return copy<uint8_t>(to, from, sizes);
-    case 2: return copy<uint16_t>(to, from, sizes);
-    case 4: return copy<uint32_t>(to, from, sizes);
-    default: return copy<uint64_t>(to, from, sizes);
+    case 1:
+      return copy<uint8_t>(to, from, sizes);
+    case 2:
+      return copy<uint16_t>(to, from, sizes);
+    case 4:
+      return copy<uint32_t>(to, from, sizes);
+    default:
+      return copy<uint64_t>(to, from, sizes);
   }
 }
 

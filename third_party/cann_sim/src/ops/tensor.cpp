@@ -7,36 +7,65 @@ namespace cann_sim::ops {
 
 size_t element_bytes(aclDataType type) {
   switch (type) {
-    case ACL_INT8: case ACL_UINT8: case ACL_BOOL: return 1;
-    case ACL_FLOAT16: case ACL_BF16: case ACL_INT16: return 2;
-    case ACL_FLOAT: case ACL_INT32: return 4;
-    case ACL_INT64: case ACL_UINT64: case ACL_DOUBLE: return 8;
-    default: return 0;
+    case ACL_INT8:
+    case ACL_UINT8:
+    case ACL_BOOL:
+      return 1;
+    case ACL_FLOAT16:
+    case ACL_BF16:
+    case ACL_INT16:
+      return 2;
+    case ACL_FLOAT:
+    case ACL_INT32:
+      return 4;
+    case ACL_INT64:
+    case ACL_UINT64:
+    case ACL_DOUBLE:
+      return 8;
+    default:
+      return 0;
   }
 }
 
 const char* type_name(aclDataType type) {
   switch (type) {
-    case ACL_FLOAT: return "float32";
-    case ACL_FLOAT16: return "float16";
-    case ACL_BF16: return "bfloat16";
-    case ACL_DOUBLE: return "float64";
-    case ACL_INT8: return "int8";
-    case ACL_UINT8: return "uint8";
-    case ACL_INT16: return "int16";
-    case ACL_INT32: return "int32";
-    case ACL_INT64: return "int64";
-    case ACL_UINT64: return "uint64";
-    case ACL_BOOL: return "bool";
-    default: return "an unknown type";
+    case ACL_FLOAT:
+      return "float32";
+    case ACL_FLOAT16:
+      return "float16";
+    case ACL_BF16:
+      return "bfloat16";
+    case ACL_DOUBLE:
+      return "float64";
+    case ACL_INT8:
+      return "int8";
+    case ACL_UINT8:
+      return "uint8";
+    case ACL_INT16:
+      return "int16";
+    case ACL_INT32:
+      return "int32";
+    case ACL_INT64:
+      return "int64";
+    case ACL_UINT64:
+      return "uint64";
+    case ACL_BOOL:
+      return "bool";
+    default:
+      return "an unknown type";
   }
 }
 
 Arithmetic arithmetic_of(aclDataType type) {
   switch (type) {
-    case ACL_FLOAT: case ACL_FLOAT16: case ACL_BF16: return Arithmetic::Float;
-    case ACL_DOUBLE: return Arithmetic::Double;
-    default: return Arithmetic::Integer;
+    case ACL_FLOAT:
+    case ACL_FLOAT16:
+    case ACL_BF16:
+      return Arithmetic::Float;
+    case ACL_DOUBLE:
+      return Arithmetic::Double;
+    default:
+      return Arithmetic::Integer;
   }
 }
 

@@ -1,6 +1,7 @@
-// A slim stand-in for torch's <ATen/ATen.h>, seen only by the launchers that triton-ascend compiles: the SDK's include
-// folder comes before torch's there. The full header makes their precompiled header take half a minute and 400 MB.
-// A launcher allocates its workspace with at::empty and keeps it in an at::Tensor; nothing else of torch is used.
+// A slim stand-in for torch's <ATen/ATen.h>, seen only by the launchers that triton-ascend compiles: the
+// SDK's include folder comes before torch's there. The full header makes their precompiled header take half a
+// minute and 400 MB. A launcher allocates its workspace with at::empty and keeps it in an at::Tensor; nothing
+// else of torch is used.
 #pragma once
 
 #include <ATen/core/TensorBase.h>
@@ -35,8 +36,8 @@ struct __attribute__((visibility("default"))) empty_memory_format {
 inline Tensor empty(int64_t elements, c10::TensorOptions options) {
   const c10::SymInt size(elements);
   return _ops::empty_memory_format::call(size, c10::optTypeMetaToScalarType(options.dtype_opt()),
-                                         options.layout_opt(), options.device_opt(), options.pinned_memory_opt(),
-                                         std::nullopt);
+                                         options.layout_opt(), options.device_opt(),
+                                         options.pinned_memory_opt(), std::nullopt);
 }
 
 }  // namespace at

@@ -1,6 +1,6 @@
-// The low-level runtime interface, as far as triton-ascend 3.2.0 compiles against it (npu_utils.cpp and the launchers).
-// Names and argument types follow from those callers. Constant values are this project's own: caller and callee are
-// both built from this file.
+// The low-level runtime interface, as far as triton-ascend 3.2.0 compiles against it (npu_utils.cpp and the
+// launchers). Names and argument types follow from those callers. Constant values are this project's own:
+// caller and callee are both built from this file.
 #pragma once
 
 #include <stddef.h>
@@ -8,7 +8,9 @@
 
 // The callers use strcmp, std::runtime_error and the Msprof* interface but include only this file.
 #include <string.h>
+
 #include <stdexcept>
+
 #include "profiling/prof_api.h"  // of the torch-npu wheel
 
 // Task types of the profiler that the wheel's shortened profiling header leaves out.
@@ -67,6 +69,7 @@ rtError_t rtMalloc(void** address, uint64_t bytes, uint32_t kind, uint16_t modul
 rtError_t rtFree(void* address);
 rtError_t rtMallocHost(void** address, uint64_t bytes, uint16_t module);
 rtError_t rtFreeHost(void* address);
-rtError_t rtMemcpy(void* target, uint64_t target_bytes, const void* source, uint64_t bytes, rtMemcpyKind_t kind);
+rtError_t rtMemcpy(void* target, uint64_t target_bytes, const void* source, uint64_t bytes,
+                   rtMemcpyKind_t kind);
 
 }  // extern "C"

@@ -1,6 +1,6 @@
-// A slim stand-in for torch_npu's OpCommand.h, seen only by the launchers that triton-ascend compiles (see ATen/ATen.h).
-// The functions are those of libtorch_npu.so, which construct the real object in `storage_`: its size and alignment were
-// taken from the wheel's own header when the SDK was built.
+// A slim stand-in for torch_npu's OpCommand.h, seen only by the launchers that triton-ascend compiles (see
+// ATen/ATen.h). The functions are those of libtorch_npu.so, which construct the real object in `storage_`:
+// its size and alignment were taken from the wheel's own header when the SDK was built.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@ namespace native {
 class __attribute__((visibility("default"))) OpCommand {
  public:
   OpCommand();
-  // The real destructor is inline and destroys members that stay empty in a launcher's use of the class (a name and a
-  // handler are passed on to an object that Run() releases), so there is nothing to do here.
+  // The real destructor is inline and destroys members that stay empty in a launcher's use of the class (a
+  // name and a handler are passed on to an object that Run() releases), so there is nothing to do here.
   ~OpCommand() {}
   OpCommand(const OpCommand&) = delete;
   OpCommand& operator=(const OpCommand&) = delete;

@@ -1,5 +1,6 @@
-// A slim stand-in for torch_npu's NPUWorkspaceAllocator.h, seen only by the launchers that triton-ascend compiles (see
-// ATen/ATen.h). Launchers of kernels that hold a lock between blocks take the lock's memory from here.
+// A slim stand-in for torch_npu's NPUWorkspaceAllocator.h, seen only by the launchers that triton-ascend
+// compiles (see ATen/ATen.h). Launchers of kernels that hold a lock between blocks take the lock's memory
+// from here.
 #pragma once
 
 #include <ATen/ATen.h>
