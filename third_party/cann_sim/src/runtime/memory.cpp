@@ -1,9 +1,9 @@
 #include "runtime/memory.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 
@@ -15,11 +15,6 @@ namespace {
 
 constexpr uint64_t kDontneedBytes = 64 << 10;  // below this, clearing by hand is faster than a system call
 
-uint64_t page() {
-  static const uint64_t bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-
 std::string hex(const void* address) {
   char text[24];
   std::snprintf(text, sizeof text, "%p", address);
@@ -28,7 +23,7 @@ std::string hex(const void* address) {
 
 // Clears [begin, end), giving whole pages back to the system.
 void clear(uint64_t begin, uint64_t end) {
-  const uint64_t first = (begin + page() - 1) / page() * page(), last = end / page() * page();
+  const uint64_t first = whole_pages(begin), last = end / page_bytes() * page_bytes();
   if (first + kDontneedBytes > last || madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED) != 0) {
     std::memset(reinterpret_cast<void*>(begin), 0, end - begin);
     return;
@@ -39,56 +34,49 @@ void clear(uint64_t begin, uint64_t end) {
 
 }  // namespace
 
-Memory::Memory(int devices, uint64_t capacity) : capacity_(capacity), used_(devices, 0) {}
+Memory::Memory(int devices, uint64_t capacity) : capacity_(whole_pages(capacity)), arenas_(devices) {}
 
-aclError Memory::map_pages(size_t bytes, bool inherit, void** address, uint64_t* mapped) const {
-  *mapped = (bytes + page() - 1) / page() * page();
-  void* p = mmap(nullptr, *mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (p == MAP_FAILED) {
-    return set_error(ACL_ERROR_RT_MEMORY_ALLOCATION,
-                     "the system refuses " + std::to_string(bytes) + " bytes: " + std::strerror(errno));
-  }
-  if (!inherit) madvise(p, *mapped, MADV_DONTFORK);
-  *address = p;
-  return ACL_SUCCESS;
+Arena& Memory::arena(int device) {
+  if (!arenas_[device]) arenas_[device] = std::make_unique<Arena>(capacity_);
+  return *arenas_[device];
 }
 
 aclError Memory::allocate(int device, size_t bytes, void** address) {
   if (!address || bytes == 0) {
     return set_error(ACL_ERROR_INVALID_PARAM, "allocation needs an address to fill and a size above 0");
   }
-  const std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   if (faults().allocation_fails(bytes)) {
     return set_error(ACL_ERROR_RT_MEMORY_ALLOCATION,
                      "allocation of " + std::to_string(bytes) + " bytes fails on demand (CANN_SIM_FAULTS)");
   }
-  const uint64_t rounded = bytes > UINT64_MAX - page() ? UINT64_MAX : (bytes + page() - 1) / page() * page();
-  if (rounded > capacity_ - used_[device]) {
+  Arena& memory = arena(device);
+  if (!memory.reserved()) {
+    return set_error(ACL_ERROR_RT_MEMORY_ALLOCATION, "the system refuses an address range of " + std::to_string(capacity_) +
+                                                         " bytes for device memory; CANN_SIM_MEMORY_GIB sets the size");
+  }
+  const uint64_t begin = memory.allocate(bytes);
+  if (begin == Arena::kNone) {
     return set_error(ACL_ERROR_RT_MEMORY_ALLOCATION,
                      "out of memory on device " + std::to_string(device) + ": " + std::to_string(bytes) +
-                         " bytes asked, " + std::to_string(capacity_ - used_[device]) + " of " +
+                         " bytes asked, " + std::to_string(capacity_ - memory.used()) + " of " +
                          std::to_string(capacity_) + " free");
   }
-  Block block;
-  if (const aclError error = map_pages(bytes, false, address, &block.mapped)) return error;
-  const auto begin = reinterpret_cast<uint64_t>(*address);
-  block.end = begin + bytes;
-  block.device = device;
-  device_[begin] = block;
-  used_[device] += block.mapped;
-  content_.add({begin, begin + block.mapped});
+  device_[begin] = Block{begin + bytes, device};
+  content_.add({begin, begin + whole_pages(bytes)});
+  *address = reinterpret_cast<void*>(begin);
   return ACL_SUCCESS;
 }
 
 aclError Memory::release(void* address) {
-  const std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const auto found = device_.find(reinterpret_cast<uint64_t>(address));
   if (found == device_.end()) {
     return set_error(ACL_ERROR_RT_PARAM_INVALID, "free: " + hex(address) + " is not the start of device memory");
   }
-  munmap(address, found->second.mapped);
-  content_.remove({found->first, found->first + found->second.mapped});
-  used_[found->second.device] -= found->second.mapped;
+  const uint64_t begin = found->first, bytes = found->second.end - begin;
+  content_.remove({begin, begin + whole_pages(bytes)});
+  arenas_[found->second.device]->release(begin, bytes);
   device_.erase(found);
   return ACL_SUCCESS;
 }
@@ -97,29 +85,32 @@ aclError Memory::allocate_host(size_t bytes, void** address) {
   if (!address || bytes == 0) {
     return set_error(ACL_ERROR_INVALID_PARAM, "host allocation needs an address to fill and a size above 0");
   }
-  const std::unique_lock lock(mutex_);
-  Block block;
-  if (const aclError error = map_pages(bytes, true, address, &block.mapped)) return error;
-  const auto begin = reinterpret_cast<uint64_t>(*address);
-  block.end = begin + bytes;
-  host_[begin] = block;
+  const std::lock_guard lock(mutex_);
+  void* p = mmap(nullptr, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) {
+    return set_error(ACL_ERROR_RT_MEMORY_ALLOCATION,
+                     "the system refuses " + std::to_string(bytes) + " bytes: " + std::strerror(errno));
+  }
+  const auto begin = reinterpret_cast<uint64_t>(p);
+  host_[begin] = Block{begin + bytes, 0};
+  *address = p;
   return ACL_SUCCESS;
 }
 
 aclError Memory::release_host(void* address) {
-  const std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const auto found = host_.find(reinterpret_cast<uint64_t>(address));
   if (found == host_.end()) {
     return set_error(ACL_ERROR_RT_PARAM_INVALID, "free: " + hex(address) + " is not the start of pinned host memory");
   }
-  munmap(address, found->second.mapped);
+  munmap(address, whole_pages(found->second.end - found->first));
   host_.erase(found);
   return ACL_SUCCESS;
 }
 
 uint64_t Memory::used(int device) const {
-  const std::shared_lock lock(mutex_);
-  return used_[device];
+  const std::lock_guard lock(mutex_);
+  return arenas_[device] ? arenas_[device]->used() : 0;
 }
 
 const Memory::Block* Memory::find(const Blocks& blocks, uint64_t address) {
@@ -130,42 +121,42 @@ const Memory::Block* Memory::find(const Blocks& blocks, uint64_t address) {
 }
 
 bool Memory::contains(const void* begin, const void* end) const {
-  const std::shared_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const Block* block = find(device_, reinterpret_cast<uint64_t>(begin));
   return block && begin <= end && reinterpret_cast<uint64_t>(end) <= block->end;
 }
 
 bool Memory::is_pinned(const void* address) const {
-  const std::shared_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   return find(host_, reinterpret_cast<uint64_t>(address)) != nullptr;
 }
 
 bool Memory::is_zero(const void* address, size_t bytes) const {
-  const std::shared_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const auto begin = reinterpret_cast<uint64_t>(address);
   return content_.is_zero({begin, begin + bytes});
 }
 
 void Memory::fill_zero(void* address, size_t bytes) {
-  const std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const auto begin = reinterpret_cast<uint64_t>(address);
   for (const hivm::Range& part : content_.nonzero({begin, begin + bytes})) clear(part.begin, part.end);
   content_.set({begin, begin + bytes}, kZero);
 }
 
 void Memory::written(const std::vector<hivm::Range>& ranges) {
-  const std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const Stamp stamp = content_.next_stamp();
   for (const hivm::Range& range : ranges) content_.set(range, stamp);
 }
 
 void Memory::written_anywhere() {
-  const std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   content_.set({0, UINT64_MAX}, content_.next_stamp());
 }
 
 uint64_t Memory::signature(const std::vector<hivm::Range>& ranges) const {
-  const std::shared_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   return content_.signature(ranges);
 }
 

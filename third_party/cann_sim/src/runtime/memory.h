@@ -1,17 +1,17 @@
 // Device and pinned host memory: allocations, and what is known about their content.
 //
-// Device memory is anonymous host memory at the same address, reserved without being backed until it is touched. It is not
-// inherited over fork: the profiler's analysis forks a dozen times.
+// Device memory is host memory at the same address, without anything behind it until it is touched. A forked child does not have it.
 #pragma once
 #include <acl/acl.h>
 
 #include <cstdint>
 #include <map>
-#include <shared_mutex>
-#include <unordered_map>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "hivm/kernel.h"
+#include "runtime/arena.h"
 #include "runtime/content.h"
 
 namespace cann_sim {
@@ -25,7 +25,7 @@ class Memory final : public hivm::GlobalMemory {
   aclError release_host(void* address);
 
   uint64_t capacity() const { return capacity_; }
-  uint64_t used(int device) const;
+  uint64_t used(int device) const;  // bytes, whole pages
 
   bool contains(const void* begin, const void* end) const override;
   bool is_pinned(const void* address) const;  // inside an allocation of allocate_host
@@ -41,25 +41,24 @@ class Memory final : public hivm::GlobalMemory {
   // Same number, same content, for as long as every write passes through this class.
   uint64_t signature(const std::vector<hivm::Range>& ranges) const;
 
-  // For pthread_atfork: a forked child must find no lock taken.
+  // For pthread_atfork: a forked child must find no lock taken. (A shared_mutex cannot do this: the child may not unlock what its parent locked.)
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
 
  private:
   struct Block {
-    uint64_t end = 0;     // as asked for
-    uint64_t mapped = 0;  // bytes, whole pages
+    uint64_t end = 0;  // as asked for
     int device = 0;
   };
   using Blocks = std::map<uint64_t, Block>;  // by begin
 
-  aclError map_pages(size_t bytes, bool inherit, void** address, uint64_t* mapped) const;
+  Arena& arena(int device);  // reserved at the first use
   static const Block* find(const Blocks& blocks, uint64_t address);
 
-  mutable std::shared_mutex mutex_;
+  mutable std::mutex mutex_;
   const uint64_t capacity_;
   Blocks device_, host_;
-  std::vector<uint64_t> used_;
+  std::vector<std::unique_ptr<Arena>> arenas_;
   Content content_;
 };
 
