@@ -1,8 +1,8 @@
 """What the ``.pth`` file costs each start of the interpreter, in milliseconds; the design allows 1 ms.
 
-Two figures, each over fresh interpreters: the time of the line itself, measured around it inside the interpreter, and the
-difference between whole interpreters that run the line and that do not, started in turn. The package is reached through
-``sys.path`` as in a wheel's installation, with its byte code cached.
+Two figures, each over fresh interpreters: the time of the line itself, measured around it inside the interpreter, and
+the difference between whole interpreters that run the line and that do not, started in turn. The package is reached
+through ``sys.path`` as in a wheel's installation, with its byte code cached.
 """
 
 from __future__ import annotations

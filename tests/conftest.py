@@ -66,9 +66,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def run_program(tmp_path: Path) -> RunProgram:
     """``run_program(code, env={}, command=None, preamble=True, check=True)`` runs a program in a fresh interpreter.
 
-    Returns what the program passed to ``report(value)``, or the ``CompletedProcess`` with ``check=False``. The program lies in
-    ``program.py``, so that ``@triton.jit`` finds its source; ``command`` replaces ``[program.py]`` behind the interpreter.
-    Variables of Triton and of this package do not reach it from outside. torch_npu is not loaded by torch: there may be no CANN.
+    Returns what the program passed to ``report(value)``, or the ``CompletedProcess`` with ``check=False``. The program
+    lies in ``program.py``, so that ``@triton.jit`` finds its source; ``command`` replaces ``[program.py]`` behind the
+    interpreter. Variables of Triton and of this package do not reach it from outside. torch does not load torch_npu:
+    there may be no CANN.
     """
 
     def run(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import pytest
@@ -190,8 +189,8 @@ def test_subclasses_of_other_libraries_keep_their_own_behaviour(run_program: Any
 class LibTuner(Autotuner):
     def __init__(self, fn, arg_names, configs, key, reset_to_zero, restore_value, pre_hook=None, post_hook=None,
                  prune_configs_by=None, do_bench=None):
-        super().__init__(fn, arg_names, configs, key, reset_to_zero, restore_value, pre_hook, post_hook, prune_configs_by,
-                         do_bench=do_bench)
+        super().__init__(fn, arg_names, configs, key, reset_to_zero, restore_value, pre_hook, post_hook,
+                         prune_configs_by, do_bench=do_bench)
         self.extra = "mine"
     def run(self, *args, **kwargs):
         self.nargs = dict(zip(self.arg_names, args))
@@ -324,7 +323,9 @@ def test_acts_now(driver: str, env: dict[str, str], acts: bool, run_program: Any
 
 
 def test_a_bare_start_loads_next_to_nothing(run_program: Any) -> None:
-    result = run_program("report(sorted(name for name in sys.modules if 'triton' in name and not name.startswith('__editable')))")
+    result = run_program(
+        "report(sorted(name for name in sys.modules if 'triton' in name and not name.startswith('__editable')))"
+    )
     assert result == ["triton_ascend_tune", "triton_ascend_tune.import_hook"]
 
 
@@ -345,5 +346,3 @@ def test_the_start_up_line_survives_the_packages_absence(run_program: Any) -> No
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-
-

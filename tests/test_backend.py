@@ -22,7 +22,8 @@ def test_each_module_holds_the_one_concrete_class_that_discovery_wants(run_progr
         PRELUDE
         + """
 from triton.backends import _find_concrete_subclasses, BaseBackend, DriverBase
-report([_find_concrete_subclasses(compiler, BaseBackend).__name__, _find_concrete_subclasses(driver, DriverBase).__name__])
+found = _find_concrete_subclasses(compiler, BaseBackend), _find_concrete_subclasses(driver, DriverBase)
+report([cls.__name__ for cls in found])
 """
     )
     assert result == ["AscendTuneBackend", "AscendTuneDriver"]
@@ -45,7 +46,8 @@ def test_using_it_for_what_it_cannot_do_says_so(run_program: Any) -> None:
         PRELUDE
         + """
 backend = object.__new__(compiler.AscendTuneBackend)
-calls = [lambda: driver.AscendTuneDriver().get_current_target(), lambda: driver.AscendTuneDriver().map_python_to_cpp_type("i32"),
+calls = [lambda: driver.AscendTuneDriver().get_current_target(),
+         lambda: driver.AscendTuneDriver().map_python_to_cpp_type("i32"),
          backend.hash, lambda: backend.parse_options({}), lambda: backend.add_stages({}, None),
          lambda: backend.load_dialects(None), backend.get_module_map]
 messages = []

@@ -59,7 +59,11 @@ def test_the_simulated_runtime_is_called_so(run_program: Any) -> None:
         ("", {"TRITON_INTERPRET": "1"}, "TRITON_INTERPRET is set"),
         ("backend = 'cuda'", {}, "kernels for the target cuda keep Triton's own tuner; tuned are: npu"),
         ("import triton_ascend_tune; triton_ascend_tune.uninstall()", {}, "triton.autotune is still Triton's own"),
-        ("sys.modules['triton_ascend_tune.autotuner'] = None", {}, "the tuner for triton.runtime.autotuner.Autotuner cannot"),
+        (
+            "sys.modules['triton_ascend_tune.autotuner'] = None",
+            {},
+            "the tuner for triton.runtime.autotuner.Autotuner cannot",
+        ),
         ("sys.modules['triton_ascend_tune._native'] = None", {}, "the native module does not load"),
         ("triton.runtime.driver.set_active(object())", {}, "Triton has no active target, so no kernel can run"),
     ],
@@ -78,8 +82,8 @@ def test_cuda_is_well_when_it_is_asked_for(run_program: Any) -> None:
 def test_the_method_in_force_is_not_the_one_asked_for(run_program: Any) -> None:
     report = run_program(WELL + EXAMINE, env={"TRITON_BENCH_METHOD": "npu"})
     assert (report["method"], report["healthy"]) == ("event", True)
-    assert ["TRITON_BENCH_METHOD asks for profiler, which is not available in this version"] == [
-        note for note in report["notes"] if "TRITON_BENCH_METHOD" in note
+    assert [note for note in report["notes"] if "TRITON_BENCH_METHOD" in note] == [
+        "TRITON_BENCH_METHOD asks for profiler, which is not available in this version"
     ]
 
 
@@ -132,7 +136,9 @@ def test_the_command_prints_json_and_its_exit_code_tells(run_program: Any) -> No
 
 def test_the_command_prints_a_table_with_what_is_wrong_below(run_program: Any) -> None:
     done = run_program(
-        WELL + "from triton_ascend_tune import cli\ncli.app(['doctor'])", env={"TRITON_BENCH_METHOD": "stopwatch"}, check=False
+        WELL + "from triton_ascend_tune import cli\ncli.app(['doctor'])",
+        env={"TRITON_BENCH_METHOD": "stopwatch"},
+        check=False,
     )
     assert done.returncode == 1, done.stderr
     assert "npu Ascend910B2 (tuned)" in done.stdout

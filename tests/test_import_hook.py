@@ -28,7 +28,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An importable package ``hooked`` with a submodule ``inner`` that defines Late after importing ``hooked.other``."""
+    """An importable package ``hooked`` with a submodule ``inner`` that defines Late after ``hooked.other``."""
     folder = tmp_path / "hooked"
     folder.mkdir()
     (folder / "__init__.py").write_text("")
@@ -169,7 +169,7 @@ def test_an_import_that_fails_can_be_repeated(package: Path) -> None:
 
 def test_a_module_that_does_not_exist_is_still_missing(package: Path) -> None:
     import_hook.when_imported("hooked.absent", lambda module: None)
-    with pytest.raises(ModuleNotFoundError, match="hooked.absent"):
+    with pytest.raises(ModuleNotFoundError, match=r"hooked\.absent"):
         importlib.import_module("hooked.absent")
 
 

@@ -18,7 +18,14 @@ PACKAGE = Path(settings.__file__).parent
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """No variable set, and a Triton without knobs, as 3.2 and its triton-ascend build have it."""
-    for name in (settings.ENABLED, settings.TARGETS, settings.REPORT, settings.METHOD, settings.PRINT, settings.INTERPRET):
+    for name in (
+        settings.ENABLED,
+        settings.TARGETS,
+        settings.REPORT,
+        settings.METHOD,
+        settings.PRINT,
+        settings.INTERPRET,
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setitem(sys.modules, "triton", SimpleNamespace())  # type: ignore[arg-type]
     monkeypatch.setattr(settings, "_warned_of_profiler", False)
@@ -32,7 +39,16 @@ def test_defaults() -> None:
 
 @pytest.mark.parametrize(
     ("value", "enabled"),
-    [("0", False), ("false", False), ("OFF", False), ("no", False), ("1", True), ("on", True), ("", True), (" 0 ", False)],
+    [
+        ("0", False),
+        ("false", False),
+        ("OFF", False),
+        ("no", False),
+        ("1", True),
+        ("on", True),
+        ("", True),
+        (" 0 ", False),
+    ],
 )
 def test_enabled(value: str, enabled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(settings.ENABLED, value)
@@ -58,7 +74,13 @@ def test_method(value: str, method: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize(
     ("value", "targets"),
-    [("", ("npu",)), ("npu", ("npu",)), ("cuda", ("npu", "cuda")), ("npu, CUDA", ("npu", "cuda")), ("cuda,", ("npu", "cuda"))],
+    [
+        ("", ("npu",)),
+        ("npu", ("npu",)),
+        ("cuda", ("npu", "cuda")),
+        ("npu, CUDA", ("npu", "cuda")),
+        ("cuda,", ("npu", "cuda")),
+    ],
 )
 def test_targets(value: str, targets: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(settings.TARGETS, value)

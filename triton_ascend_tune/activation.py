@@ -39,7 +39,7 @@ _REPLACED = {
 }
 
 _log = logging.getLogger("triton_ascend_tune")
-_originals: dict[type, Callable[..., None]] = {}
+_originals: dict[Any, Callable[..., None]] = {}
 _ways: list[str] = []
 _problems: list[str] = []
 
@@ -76,7 +76,7 @@ def uninstall() -> None:
     for cls, original in _originals.items():
         # Where somebody else has wrapped our constructor since, ours stays inside as a plain pass-through.
         if getattr(cls.__dict__["__init__"], "_triton_ascend_tune", None) is cls:
-            cls.__init__ = original  # type: ignore[misc]
+            cls.__init__ = original  # type: ignore[misc,unused-ignore]
     _originals.clear()
     _ways.clear()
     _problems.clear()
@@ -147,7 +147,7 @@ def _replace(cls: type) -> None:
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         if type(self) is cls and cls in _originals and _adopt(self, cls):
-            self.__init__(*args, **kwargs)
+            type(self).__init__(self, *args, **kwargs)
         else:
             original(self, *args, **kwargs)
 

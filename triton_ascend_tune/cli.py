@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
@@ -25,7 +25,7 @@ def _root() -> None:
 
 
 @app.command()
-def doctor(as_json: bool = typer.Option(False, "--json", help="Print the report as JSON.")) -> None:
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False) -> None:
     """Show what is installed and in force, and what is wrong if something is (exit code 1 then)."""
     from triton_ascend_tune.doctor import examine
 
@@ -39,8 +39,9 @@ def doctor(as_json: bool = typer.Option(False, "--json", help="Print the report 
 
 @simulator_app.command("build")
 def simulator_build(
-    out: Optional[Path] = typer.Option(None, help="Folder for the SDK; by default that of the checkout or a cache."),  # noqa: UP045
-    jobs: Optional[int] = typer.Option(None, min=1, help="Compiler processes at once; by default one per CPU."),  # noqa: UP045
+    # Optional[...]: typer evaluates annotations, and Python 3.9 cannot evaluate X | None.
+    out: Annotated[Optional[Path], typer.Option(help="Folder for the SDK; else the checkout's or a cache.")] = None,  # noqa: UP045
+    jobs: Annotated[Optional[int], typer.Option(min=1, help="Compiler processes; else one per CPU.")] = None,  # noqa: UP045
 ) -> None:
     """Build the simulated CANN if it is not up to date, and print its folder."""
     from triton_ascend_tune import simulator
@@ -90,7 +91,9 @@ def _show(report: Report) -> None:
     table.add_row("python", report.python)
     table.add_row("way in", ", ".join(report.ways_in) or "none")
     table.add_row("replaced", ", ".join(report.replaced) or "nothing")
-    table.add_row("target", f"{report.target} ({'tuned' if report.tuned else 'left to Triton'})" if report.target else "none")
+    table.add_row(
+        "target", f"{report.target} ({'tuned' if report.tuned else 'left to Triton'})" if report.target else "none"
+    )
     table.add_row("runtime", report.runtime or "none")
     table.add_row("simulated", f"yes, version {report.simulated}" if report.simulated else "no")
     table.add_row("method", report.method or "undecided")

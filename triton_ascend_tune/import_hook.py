@@ -85,7 +85,9 @@ def _call(callback: "Callback", module: "ModuleType") -> None:
     except Exception:
         import logging
 
-        logging.getLogger("triton_ascend_tune").exception("could not take effect after the import of %s", module.__name__)
+        logging.getLogger("triton_ascend_tune").exception(
+            "could not take effect after the import of %s", module.__name__
+        )
 
 
 def _arrived(name: str, module: "ModuleType") -> None:
@@ -110,8 +112,8 @@ class _Finder:
         if name not in _waiting:
             return None
         for finder in sys.meta_path:
-            find: "Any" = None if finder is _Finder else getattr(finder, "find_spec", None)
-            spec: "ModuleSpec | None" = find(name, path, target) if find else None
+            find: Any = None if finder is _Finder else getattr(finder, "find_spec", None)
+            spec: ModuleSpec | None = find(name, path, target) if find else None
             if spec is not None:
                 if hasattr(spec.loader, "exec_module"):
                     spec.loader = _Loader(name, spec.loader)  # type: ignore[assignment]
@@ -130,7 +132,7 @@ class _Loader:
         return getattr(self._inner, attribute)
 
     def create_module(self, spec: "ModuleSpec") -> "ModuleType | None":
-        module: "ModuleType | None" = self._inner.create_module(spec)
+        module: ModuleType | None = self._inner.create_module(spec)
         return module
 
     def exec_module(self, module: "ModuleType") -> None:
@@ -149,7 +151,7 @@ def _watch_parent(name: str) -> None:
     """Has ``_arrived`` called when the import system binds the finished module ``name`` to its parent package."""
     parent_name, _, child = name.rpartition(".")
     parent = sys.modules[parent_name]
-    watched: "set[str] | None" = getattr(type(parent), "watched_children", None)
+    watched: set[str] | None = getattr(type(parent), "watched_children", None)
     if watched is not None:
         watched.add(child)
         return

@@ -4,14 +4,14 @@ Values are read when they are asked for, at each tuning, and never at import: a 
 tunings. Where the installed Triton has a knob for the same thing (``triton.knobs``, 3.4 and newer) the knob is asked,
 because a program may have set it from Python.
 
-==================================  ====================================================================================
-``TRITON_ASCEND_TUNE``              ``0`` (also ``false``, ``off``, ``no``) switches the whole package off; default on
-``TRITON_ASCEND_TUNE_TARGETS``      further targets to tune on besides ``npu``, separated by commas; allowed: npu, cuda
-``TRITON_ASCEND_TUNE_REPORT``       ``1`` prints every candidate of a tuning with its time or the reason it has none; default off
-``TRITON_BENCH_METHOD``             unset, ``default`` or ``event``: device events; ``npu`` or ``profiler``: profiler records
-``TRITON_PRINT_AUTOTUNING``         as in the installed Triton: exactly ``1`` up to 3.3, a boolean from 3.4 on
-``TRITON_INTERPRET``                as in the installed Triton; the interpreter's tuner is left as it is
-==================================  ====================================================================================
+==============================  ========================================================================================
+``TRITON_ASCEND_TUNE``          ``0`` (also ``false``, ``off``, ``no``) switches the whole package off; default on
+``TRITON_ASCEND_TUNE_TARGETS``  further targets to tune on besides ``npu``, separated by commas; allowed: npu, cuda
+``TRITON_ASCEND_TUNE_REPORT``   ``1`` prints each candidate of a tuning with its time, or why it has none; default off
+``TRITON_BENCH_METHOD``         unset, ``default``, ``event``: device events; ``npu``, ``profiler``: profiler records
+``TRITON_PRINT_AUTOTUNING``     as in the installed Triton: exactly ``1`` up to 3.3, a boolean from 3.4 on
+``TRITON_INTERPRET``            as in the installed Triton; the interpreter's tuner is left as it is
+==============================  ========================================================================================
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ DRIVER = """
 import triton
 from types import SimpleNamespace
 triton.runtime.driver.set_active(SimpleNamespace(
-    get_current_target=lambda: SimpleNamespace(backend="npu", arch="Ascend910B2", warp_size=0), get_current_device=lambda: 0,
+    get_current_target=lambda: SimpleNamespace(backend="npu", arch="Ascend910B2", warp_size=0),
+    get_current_device=lambda: 0,
     utils=SimpleNamespace(get_device_properties=lambda device: {"num_aicore": 20})))
 """
 
@@ -34,7 +35,9 @@ def test_the_import_hook_is_the_way_in(run_program: Any) -> None:
     assert result == [["import hook"], ["triton.runtime.autotuner.Autotuner"], []]
 
 
-@pytest.mark.parametrize("imports", ["", "import triton.runtime.autotiling_tuner", "import triton_ascend_tune as t; t.install()"])
+@pytest.mark.parametrize(
+    "imports", ["", "import triton.runtime.autotiling_tuner", "import triton_ascend_tune as t; t.install()"]
+)
 def test_the_tile_generating_tuner_is_replaced(imports: str, run_program: Any) -> None:
     result = run_program(
         DRIVER
@@ -44,7 +47,8 @@ from triton.runtime import Autotuner
 tuner = triton.autotune(configs=[], key=["n"], hints={"enable_ascend_autotune": True}, do_bench=bench)(
     FakeKernel(lambda x, n, BLOCK: None))
 from triton.runtime.autotiling_tuner import AutoTilingTuner
-report([is_ours(tuner), isinstance(tuner, AutoTilingTuner), isinstance(tuner, Autotuner), tuner.user_configs, tuner.keys])
+classes = [isinstance(tuner, AutoTilingTuner), isinstance(tuner, Autotuner)]
+report([is_ours(tuner), *classes, tuner.user_configs, tuner.keys])
 """
     )
     assert result == [True, True, True, [], {"x": "n"}]
@@ -71,8 +75,9 @@ def test_hints_are_the_third_positional_argument_as_in_the_wheel(run_program: An
     result = run_program(
         """
         import inspect, triton
-        tuner = triton.autotune([triton.Config({"BLOCK": 1}, multibuffer=False)], ["n"], {"enable_ascend_autotune": False},
-                                do_bench=bench, auto_profile_dir="profiles")(FakeKernel(lambda x, n, BLOCK: None))
+        configs = [triton.Config({"BLOCK": 1}, multibuffer=False)]
+        tuner = triton.autotune(configs, ["n"], {"enable_ascend_autotune": False}, do_bench=bench,
+                                auto_profile_dir="profiles")(FakeKernel(lambda x, n, BLOCK: None))
         report([is_ours(tuner), tuner.auto_profile_dir, tuner.configs[0].multibuffer,
                 list(inspect.signature(triton.autotune).parameters)[:4]])
         """
@@ -91,7 +96,8 @@ def test_a_subclass_that_passes_twelve_positional_arguments(run_program: Any) ->
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             tuner = LibTuner(FakeKernel(lambda x, n: None), ["x", "n"], [triton.Config({})], ["n"])
-        report([type(tuner) is LibTuner, is_ours(tuner), tuner.num_warmups, tuner.num_reps, [w.category.__name__ for w in caught]])
+        report([type(tuner) is LibTuner, is_ours(tuner), tuner.num_warmups, tuner.num_reps,
+                [w.category.__name__ for w in caught]])
         """
     )
     assert result == [True, False, 25, 100, ["DeprecationWarning"]]

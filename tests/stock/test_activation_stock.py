@@ -79,8 +79,9 @@ def user_bench(call, quantiles):
     log.append(["bench", list(quantiles)])
     return [float(len(log) % 2), 0.0, 1.0]
 
-@triton.autotune(configs=[triton.Config({"BLOCK": b}, num_warps=2) for b in (16, 32, 64)], key=["n"], do_bench=user_bench,
-                 restore_value=["y"], prune_configs_by={"early_config_prune": lambda configs, args, **kw: configs[1:]})
+@triton.autotune(configs=[triton.Config({"BLOCK": b}, num_warps=2) for b in (16, 32, 64)], key=["n"],
+                 do_bench=user_bench, restore_value=["y"],
+                 prune_configs_by={"early_config_prune": lambda configs, args, **kw: configs[1:]})
 @triton.jit
 def add_one(x, y, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -122,8 +123,10 @@ class Driver:
 triton.runtime.driver.set_active(Driver())
 
 kernel = FakeKernel(lambda x, n, BLOCK: None, log)
+def config_hook(args):
+    log.append(["config hook", args["BLOCK"]])
 tuner = triton.autotune(
-    configs=[triton.Config({"BLOCK": b}, pre_hook=lambda args: log.append(["config hook", args["BLOCK"]])) for b in (1, 2, 3)],
+    configs=[triton.Config({"BLOCK": b}, pre_hook=config_hook) for b in (1, 2, 3)],
     key=["n"], pre_hook=lambda args, reset_only=False: log.append(["pre", args["BLOCK"], reset_only]),
     post_hook=lambda args, exception: log.append(["post", args["BLOCK"]]),
     prune_configs_by={"perf_model": lambda **kw: -kw["BLOCK"], "top_k": 2})(kernel)
@@ -170,7 +173,8 @@ import pathlib, tempfile, triton.backends
 root = pathlib.Path(tempfile.mkdtemp())
 (root / "ascend" / "runtime").mkdir(parents=True)
 (root / "ascend" / "__init__.py").write_text("")
-(root / "ascend" / "runtime" / "__init__.py").write_text("from .autotuner import autotune\\nimport triton\\ntriton.autotune = autotune\\n")
+(root / "ascend" / "runtime" / "__init__.py").write_text(
+    "from .autotuner import autotune\\nimport triton\\ntriton.autotune = autotune\\n")
 (root / "ascend" / "runtime" / "autotuner.py").write_text('''
 from triton.runtime.autotuner import Autotuner
 class AutoTilingTuner(Autotuner):
@@ -184,7 +188,8 @@ triton.backends.__path__.append(str(root))
 """
 MAKE = """
 import triton
-tuner = triton.autotune(configs=[triton.Config({})], key=["n"], hints={"axes": 1}, do_bench=bench)(FakeKernel(lambda x, n: None))
+decorate = triton.autotune(configs=[triton.Config({})], key=["n"], hints={"axes": 1}, do_bench=bench)
+tuner = decorate(FakeKernel(lambda x, n: None))
 report([is_ours(tuner), tuner.hints, isinstance(tuner, triton.runtime.Autotuner), type(tuner).__mro__[1].__name__])
 """
 
@@ -213,7 +218,8 @@ def test_torch_still_sees_a_tuner_it_can_trace(run_program: Any) -> None:
             pass
         from torch.utils._triton import has_triton_package
         report([has_triton_package(), is_ours(kernel), isinstance(kernel, triton.runtime.autotuner.Autotuner),
-                kernel.user_defined_pre_hook, kernel.user_defined_post_hook, kernel.use_cuda_graph, kernel.base_fn.__name__])
+                kernel.user_defined_pre_hook, kernel.user_defined_post_hook, kernel.use_cuda_graph,
+                kernel.base_fn.__name__])
         """
     )
     assert result == [True, True, True, False, False, False, "kernel"]
