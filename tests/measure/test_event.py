@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+import weakref
 
 import pytest
 from fake import Clock, FakeDevice
@@ -121,6 +123,42 @@ def test_a_refused_launch_fails_its_trial_and_the_others_go_on(clock: Clock) -> 
     assert isinstance(results[0], Samples)
     assert isinstance(results[2], Samples)
     assert device.open == 0
+
+
+def test_a_kept_error_keeps_nothing_of_the_launch_alive(clock: Clock) -> None:
+    class Argument:
+        pass
+
+    arguments = []
+
+    def refuse() -> None:
+        argument = Argument()
+        arguments.append(weakref.ref(argument))
+        try:
+            raise KeyError("inner")
+        except KeyError as inner:
+            raise RefusedError("outer") from inner
+
+    device = FakeDevice(clock)
+    (failure,) = measure([Trial(refuse)], PROTOCOL, device, tolerated=(RefusedError,))
+    timer = weakref.ref(device.timers.pop())
+    gc.collect()
+    assert isinstance(failure, Failure)
+    assert failure.error is not None
+    assert arguments[0]() is None
+    assert timer() is None
+
+
+def test_the_traceback_of_a_failure_is_in_the_debug_log(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    def refuse() -> None:
+        raise RefusedError
+
+    with caplog.at_level(logging.DEBUG, "triton_ascend_tune"):
+        (failure,) = measure([Trial(refuse, name="BLOCK: 8")], PROTOCOL, FakeDevice(clock), tolerated=(RefusedError,))
+    assert isinstance(failure, Failure)
+    assert failure.reason == "RefusedError"
+    assert "BLOCK: 8 failed (launch)" in caplog.text
+    assert "in refuse" in caplog.text
 
 
 def test_a_fault_that_the_wait_reports_belongs_to_the_trial(clock: Clock) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from triton_ascend_tune.measure.device import Device
 from triton_ascend_tune.measure.timer import TRIAL_STEPS, Timer
-from triton_ascend_tune.measure.trial import Failure, Trial
+from triton_ascend_tune.measure.trial import Failure, Trial, failure_of
 from triton_ascend_tune.values import Protocol, Samples, Stage
 
 #: Times that samples whose events gave no usable time are taken again before the clock is called unusable.
@@ -78,12 +78,12 @@ def _measure_one(
         timer.run([trial], [0] * counts.warmup)
         kernels, _ = _take(timer, trial, counts.samples)
     except UnusableClockError as error:
-        return Failure(Stage.MEASURE, str(error), error)
+        return failure_of(error, Stage.MEASURE, trial, str(error))
     except tolerated as error:
         step = timer.interruption[1] if timer.interruption else ""
         if step not in TRIAL_STEPS:
             raise
-        return Failure(Stage.LAUNCH if step == "launch" else Stage.MEASURE, _one_line(error), error)
+        return failure_of(error, Stage.LAUNCH if step == "launch" else Stage.MEASURE, trial)
     return Samples(tuple(kernels))
 
 
@@ -109,9 +109,3 @@ def _take(timer: Timer, trial: Trial, count: int) -> tuple[list[float], list[flo
     if rejected:
         _log.warning("%s: %d times between events were zero, negative or not finite; left out", trial.name, rejected)
     return kernels, iterations
-
-
-def _one_line(error: BaseException) -> str:
-    """Type and first non-empty line of the message."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from triton_ascend_tune.values import Stage
+
+_log = logging.getLogger("triton_ascend_tune")
 
 
 @dataclass(frozen=True)
@@ -29,3 +32,29 @@ class Failure:
     stage: Stage
     reason: str  # one line
     error: BaseException | None = None
+
+
+def failure_of(error: BaseException, stage: Stage, trial: Trial, reason: str = "") -> Failure:
+    """The Failure that ``error`` makes of ``trial``. Without a ``reason``: its type and the first line of its text.
+
+    The error loses its tracebacks, after they went to the debug log. A traceback holds every frame up to the program's
+    first, and an error may be kept as long as its tuner: flush buffer and arguments of the launch would stay on the
+    device for as long.
+    """
+    _log.debug("%s failed (%s)", trial.name or "a trial", stage.value, exc_info=error)
+    if not reason:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        reason = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    _forget_tracebacks(error)
+    return Failure(stage, reason, error)
+
+
+def _forget_tracebacks(error: BaseException) -> None:
+    pending: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while pending:
+        each = pending.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            each.__traceback__ = None
+            pending += [each.__cause__, each.__context__]
