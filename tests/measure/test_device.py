@@ -1,12 +1,14 @@
-"""The flush: which buffer, which call. The NPU itself is tested on the simulator (test_event_order)."""
+"""The flush: which buffer, which call; and which targets. The NPU itself is tested on the simulator (test_event_order)."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from triton_ascend_tune.measure.device import make_flush
+from triton_ascend_tune.measure.device import active_device, make_flush
 from triton_ascend_tune.values import FLUSH_BYTES
 
 
@@ -90,3 +92,14 @@ def test_no_flush_allocates_nothing() -> None:
 def test_negative_size() -> None:
     with pytest.raises(ValueError, match=r"flush_bytes is -1; allowed are 0"):
         make_flush(OldDriver(), -1, no_allocation)
+
+
+def test_a_target_that_cannot_be_measured_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("triton.runtime.driver")
+    target = SimpleNamespace(backend="cpu")
+    module.driver = SimpleNamespace(active=SimpleNamespace(get_current_target=lambda: target))  # type: ignore[attr-defined]
+    for name in ("triton", "triton.runtime"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    with pytest.raises(ValueError, match="no event timing on target 'cpu'; allowed: 'npu'"):
+        active_device()
