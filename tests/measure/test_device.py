@@ -1,4 +1,4 @@
-"""The flush: which buffer, which call; and which targets. The NPU itself is tested on the simulator (test_event_order)."""
+"""The flush: which buffer, which call; which targets. The NPU itself is tested on the simulator (test_event_order)."""
 
 from __future__ import annotations
 
