@@ -133,7 +133,8 @@ free = acl.recorded(two)          # does not wait for stream one
 acl("aclrtStreamWaitEvent", two, long_end)
 joined = acl.recorded(two)
 acl("aclrtSynchronizeDevice")
-report({"fill": acl.elapsed_ns(begin, long_end), "free": acl.elapsed_ns(begin, free), "joined": acl.elapsed_ns(long_end, joined)})
+report({"fill": acl.elapsed_ns(begin, long_end), "free": acl.elapsed_ns(begin, free),
+        "joined": acl.elapsed_ns(long_end, joined)})
 """
     )
     assert result["free"] < result["fill"]
@@ -171,7 +172,8 @@ elapsed_early = acl.code("aclrtEventElapsedTime", byref(c_float()), event, event
 polls = 0
 while not acl.event_complete(event):   # a loop that polls sees time pass
     polls += 1
-report({"never": never, "early": early, "elapsed_early": elapsed_early, "polls": polls, "late": acl.host_ns() >= acl.time_ns(event)})
+report({"never": never, "early": early, "elapsed_early": elapsed_early, "polls": polls,
+        "late": acl.host_ns() >= acl.time_ns(event)})
 """
     )
     assert not result["never"]
@@ -233,8 +235,6 @@ report([acl.elapsed_ns(p, q) for p, q in zip(events, events[1:])])
 
 
 def test_a_wrong_variable_is_reported_and_ignored(run_on_sim: Any) -> None:
-    done = run_on_sim(
-        SETUP, env={"PYTHONPATH": str(Path(__file__).parent), "CANN_SIM_JITTER": "much"}, check=False
-    )
+    done = run_on_sim(SETUP, env={"PYTHONPATH": str(Path(__file__).parent), "CANN_SIM_JITTER": "much"}, check=False)
     assert done.returncode == 0
     assert "CANN_SIM_JITTER=much is ignored" in done.stderr

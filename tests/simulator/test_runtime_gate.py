@@ -1,4 +1,4 @@
-"""What can hold a stream of the simulated runtime: notifies and values, how they are released and what happens if they never are."""
+"""What can hold a stream of the simulated runtime: notifies and values, released or not."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ after = acl.recorded(work)
 acl.fill(memory, 9, 16, work)
 code = acl.code("aclrtSynchronizeStream", work)
 text = acl.message()
-report({"code": code, "text": text, "again": acl.code("aclrtSynchronizeStream", work), "ran": acl.download(memory, 1)[0],
-        "took": acl.time_ns(after) - acl.time_ns(before)})
+report({"code": code, "text": text, "again": acl.code("aclrtSynchronizeStream", work),
+        "ran": acl.download(memory, 1)[0], "took": acl.time_ns(after) - acl.time_ns(before)})
 """
     )
     assert result["code"] == 107019

@@ -22,7 +22,8 @@ char contexts[64];
 aclError check_device(const char* call, int64_t device) {
   if (device >= 0 && device < config().devices) return ACL_SUCCESS;
   return set_error(ACL_ERROR_RT_INVALID_DEVICEID, std::string(call) + ": device " + std::to_string(device) +
-                                                      " does not exist; there are " + std::to_string(config().devices));
+                                                      " does not exist; there are " +
+                                                      std::to_string(config().devices));
 }
 
 aclError null_argument(const char* call, const char* name) {
@@ -83,15 +84,16 @@ aclError aclGetDeviceCapability(uint32_t device, aclDeviceInfo what, int64_t* va
       *value = static_cast<int64_t>(costs::kL2Bytes);
       return ACL_SUCCESS;
     default:
-      return set_error(ACL_ERROR_INVALID_PARAM,
-                       "aclGetDeviceCapability: unknown capability " + std::to_string(static_cast<int>(what)));
+      return set_error(ACL_ERROR_INVALID_PARAM, "aclGetDeviceCapability: unknown capability " +
+                                                    std::to_string(static_cast<int>(what)));
   }
 }
 
 aclError aclrtGetCurrentContext(aclrtContext* context) {
   if (!context) return null_argument("aclrtGetCurrentContext", "context");
   if (!has_current_device()) {
-    return set_error(ACL_ERROR_RT_CONTEXT_NULL, "aclrtGetCurrentContext: this thread has not called aclrtSetDevice");
+    return set_error(ACL_ERROR_RT_CONTEXT_NULL,
+                     "aclrtGetCurrentContext: this thread has not called aclrtSetDevice");
   }
   *context = &contexts[current_device()];
   return ACL_SUCCESS;
@@ -130,7 +132,8 @@ aclError aclrtDeviceGetBareTgid(int32_t* pid) {
   return ACL_SUCCESS;
 }
 
-// torch_npu polls this from a thread of its own. No callback is ever due; it waits in real time, or the thread would spin.
+// torch_npu polls this from a thread of its own. No callback is ever due; it waits in real time, or the
+// thread would spin.
 aclError aclrtProcessReport(int32_t timeout_ms) {
   std::this_thread::sleep_for(std::chrono::milliseconds(std::clamp(timeout_ms, 0, 10)));
   return ACL_SUCCESS;

@@ -14,13 +14,16 @@ aclError aclrtMalloc(void** address, size_t bytes, aclrtMemMallocPolicy) {
   return runtime().memory().allocate(current_device(), bytes, address);
 }
 
-aclError aclrtMallocAlign32(void** address, size_t bytes, aclrtMemMallocPolicy) {  // pages are aligned to more
+aclError aclrtMallocAlign32(void** address, size_t bytes,
+                            aclrtMemMallocPolicy) {  // pages are aligned to more
   return runtime().memory().allocate(current_device(), bytes, address);
 }
 
 aclError aclrtFree(void* address) { return runtime().memory().release(address); }
 
-aclError aclrtMallocHost(void** address, size_t bytes) { return runtime().memory().allocate_host(bytes, address); }
+aclError aclrtMallocHost(void** address, size_t bytes) {
+  return runtime().memory().allocate_host(bytes, address);
+}
 
 aclError aclrtFreeHost(void* address) { return runtime().memory().release_host(address); }
 
@@ -40,7 +43,8 @@ aclError aclrtMemcpy(void* to, size_t capacity, const void* from, size_t bytes, 
 aclError aclrtMemcpyAsync(void* to, size_t capacity, const void* from, size_t bytes, aclrtMemcpyKind kind,
                           aclrtStream stream) {
   Task task;
-  if (const aclError error = make_copy("aclrtMemcpyAsync", to, capacity, from, bytes, kind, &task)) return error;
+  if (const aclError error = make_copy("aclrtMemcpyAsync", to, capacity, from, bytes, kind, &task))
+    return error;
   return runtime().submit(stream, std::move(task));
 }
 

@@ -14,9 +14,11 @@ Engine& engine() { return runtime().engine(); }
 
 aclError check_value(const char* call, void* address, bool flag_valid, uint32_t flag) {
   const std::string name(call);
-  if (faults().no_value()) return set_error(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, name + ": refused on demand (CANN_SIM_FAULTS)");
+  if (faults().no_value())
+    return set_error(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, name + ": refused on demand (CANN_SIM_FAULTS)");
   if (!address) return set_error(ACL_ERROR_INVALID_PARAM, name + ": devAddr is null");
-  if (!flag_valid) return set_error(ACL_ERROR_RT_PARAM_INVALID, name + ": unknown flag " + std::to_string(flag));
+  if (!flag_valid)
+    return set_error(ACL_ERROR_RT_PARAM_INVALID, name + ": unknown flag " + std::to_string(flag));
   if (reinterpret_cast<uintptr_t>(address) % sizeof(uint64_t) != 0) {
     return set_error(ACL_ERROR_RT_ADDR_UNALIGNED, name + ": devAddr is not aligned to 8 bytes");
   }
@@ -32,7 +34,8 @@ extern "C" {
 
 aclError aclrtCreateNotify(aclrtNotify* notify, uint64_t flag) {
   if (faults().no_notify()) {
-    return set_error(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "aclrtCreateNotify: refused on demand (CANN_SIM_FAULTS)");
+    return set_error(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+                     "aclrtCreateNotify: refused on demand (CANN_SIM_FAULTS)");
   }
   if (flag != ACL_NOTIFY_DEFAULT && flag != ACL_NOTIFY_DEVICE_USE_ONLY) {
     return set_error(ACL_ERROR_RT_PARAM_INVALID, "aclrtCreateNotify: unknown flag " + std::to_string(flag));
@@ -42,7 +45,9 @@ aclError aclrtCreateNotify(aclrtNotify* notify, uint64_t flag) {
 
 aclError aclrtDestroyNotify(aclrtNotify notify) { return engine().destroy_notify(notify); }
 
-aclError aclrtGetNotifyId(aclrtNotify notify, uint32_t* number) { return engine().notify_number(notify, number); }
+aclError aclrtGetNotifyId(aclrtNotify notify, uint32_t* number) {
+  return engine().notify_number(notify, number);
+}
 
 aclError aclrtRecordNotify(aclrtNotify notify, aclrtStream stream) {
   return engine().record_notify(current_device(), notify, stream);
@@ -59,7 +64,8 @@ aclError aclrtValueWrite(void* address, uint64_t value, uint32_t flag, aclrtStre
 }
 
 aclError aclrtValueWait(void* address, uint64_t value, uint32_t flag, aclrtStream stream) {
-  if (const aclError error = check_value("aclrtValueWait", address, flag <= ACL_STREAM_WAIT_VALUE_NOR, flag)) return error;
+  if (const aclError error = check_value("aclrtValueWait", address, flag <= ACL_STREAM_WAIT_VALUE_NOR, flag))
+    return error;
   return engine().wait_value(current_device(), address, value, flag, stream);
 }
 

@@ -1,7 +1,8 @@
 // acl: options that are accepted and have no effect here, and features that do not exist here.
 //
-// Options: the simulator's arithmetic is always deterministic, overflow always gives infinity or NaN, operators are not compiled, nothing is
-// dumped, and no device hangs. What is set can be read back where ACL has a getter.
+// Options: the simulator's arithmetic is always deterministic, overflow always gives infinity or NaN,
+// operators are not compiled, nothing is dumped, and no device hangs. What is set can be read back where ACL
+// has a getter.
 #include <acl/acl.h>
 #include <acl/acl_op_compiler.h>
 
@@ -22,7 +23,8 @@ aclError unsupported(const char* call) {
 
 aclError set_parameter(const char* call, aclSysParamOpt option, int64_t value) {
   if (option < 0 || option > ACL_OPT_STRONG_CONSISTENCY) {
-    return set_error(ACL_ERROR_INVALID_PARAM, std::string(call) + ": unknown option " + std::to_string(static_cast<int>(option)));
+    return set_error(ACL_ERROR_INVALID_PARAM,
+                     std::string(call) + ": unknown option " + std::to_string(static_cast<int>(option)));
   }
   parameters[option] = value;
   return ACL_SUCCESS;
@@ -68,13 +70,17 @@ aclError aclrtGetSysParamOpt(aclSysParamOpt option, int64_t* value) {
 }
 
 // Virtual address ranges and sharing between processes: torch_npu falls back to plain allocation.
-aclError aclrtReserveMemAddress(void**, size_t, size_t, void*, uint64_t) { return unsupported("aclrtReserveMemAddress"); }
+aclError aclrtReserveMemAddress(void**, size_t, size_t, void*, uint64_t) {
+  return unsupported("aclrtReserveMemAddress");
+}
 aclError aclrtReleaseMemAddress(void*) { return unsupported("aclrtReleaseMemAddress"); }
 aclError aclrtMallocPhysical(aclrtDrvMemHandle*, size_t, const aclrtPhysicalMemProp*, uint64_t) {
   return unsupported("aclrtMallocPhysical");
 }
 aclError aclrtFreePhysical(aclrtDrvMemHandle) { return unsupported("aclrtFreePhysical"); }
-aclError aclrtMapMem(void*, size_t, size_t, aclrtDrvMemHandle, uint64_t) { return unsupported("aclrtMapMem"); }
+aclError aclrtMapMem(void*, size_t, size_t, aclrtDrvMemHandle, uint64_t) {
+  return unsupported("aclrtMapMem");
+}
 aclError aclrtUnmapMem(void*) { return unsupported("aclrtUnmapMem"); }
 aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle, aclrtMemHandleType, uint64_t, uint64_t*) {
   return unsupported("aclrtMemExportToShareableHandle");

@@ -16,7 +16,9 @@ Engine& engine() { return runtime().engine(); }
 extern "C" {
 
 // ---- streams
-aclError aclrtCreateStream(aclrtStream* stream) { return engine().create_stream(current_device(), 0, 0, stream); }
+aclError aclrtCreateStream(aclrtStream* stream) {
+  return engine().create_stream(current_device(), 0, 0, stream);
+}
 
 aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag) {
   return engine().create_stream(current_device(), priority, flag, stream);
@@ -45,7 +47,8 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
 aclError aclrtStreamGetId(aclrtStream stream, int32_t* number) {
   if (!number) return set_error(ACL_ERROR_INVALID_PARAM, "aclrtStreamGetId: streamId is null");
   uint32_t found = 0;
-  if (const aclError error = engine().describe_stream(current_device(), stream, &found, nullptr, nullptr)) return error;
+  if (const aclError error = engine().describe_stream(current_device(), stream, &found, nullptr, nullptr))
+    return error;
   *number = static_cast<int32_t>(found);
   return ACL_SUCCESS;
 }
@@ -63,9 +66,13 @@ aclError aclrtStreamGetFlags(aclrtStream stream, uint32_t* flags) {
 // ---- events
 aclError aclrtCreateEvent(aclrtEvent* event) { return engine().create_event(ACL_EVENT_TIME_LINE, event); }
 
-aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag) { return engine().create_event(flag, event); }
+aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag) {
+  return engine().create_event(flag, event);
+}
 
-aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag) { return engine().create_event(flag, event); }
+aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag) {
+  return engine().create_event(flag, event);
+}
 
 aclError aclrtDestroyEvent(aclrtEvent event) { return engine().destroy_event(event); }
 
@@ -103,7 +110,9 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* statu
   return ACL_SUCCESS;
 }
 
-aclError aclrtEventElapsedTime(float* ms, aclrtEvent start, aclrtEvent end) { return engine().elapsed(start, end, ms); }
+aclError aclrtEventElapsedTime(float* ms, aclrtEvent start, aclrtEvent end) {
+  return engine().elapsed(start, end, ms);
+}
 
 aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t* timestamp) {
   if (!timestamp) return set_error(ACL_ERROR_INVALID_PARAM, "aclrtEventGetTimestamp: timestamp is null");

@@ -13,7 +13,8 @@ uint64_t page_bytes() {
 uint64_t whole_pages(uint64_t bytes) { return (bytes + page_bytes() - 1) / page_bytes() * page_bytes(); }
 
 Arena::Arena(uint64_t capacity) : capacity_(whole_pages(capacity)) {
-  void* p = mmap(nullptr, capacity_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* p =
+      mmap(nullptr, capacity_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) return;
   // The profiler's analysis forks a dozen times; copying the page tables of device memory would take seconds.
   madvise(p, capacity_, MADV_DONTFORK);

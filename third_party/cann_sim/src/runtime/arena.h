@@ -1,7 +1,8 @@
 // The address range of one device's memory.
 //
-// One reservation with a first-fit allocator, rather than one mapping for each allocation: where the system puts mappings differs from run to run,
-// and the order of two tensors' addresses decides which one L2 evicts first. Here the same calls give the same offsets.
+// One reservation with a first-fit allocator, rather than one mapping for each allocation: where the system
+// puts mappings differs from run to run, and the order of two tensors' addresses decides which one L2 evicts
+// first. Here the same calls give the same offsets.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -1,4 +1,5 @@
-// The host's virtual time: one clock per process, moved only by calls into the library. No wall time enters it.
+// The host's virtual time: one clock per process, moved only by calls into the library. No wall time enters
+// it.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +9,7 @@ namespace cann_sim {
 class HostClock {
  public:
   int64_t now() const { return now_; }
-  int64_t spend(int64_t ns) { return now_ += ns; }              // the host works
+  int64_t spend(int64_t ns) { return now_ += ns; }                          // the host works
   int64_t join(int64_t time_ns) { return now_ = std::max(now_, time_ns); }  // the host waits until then
 
  private:

@@ -47,7 +47,8 @@ int64_t microseconds(const char* name, int64_t fallback_ns) {
 Config read() {
   Config c;
   c.devices = static_cast<int>(number("CANN_SIM_DEVICES", 1, 1, 64));
-  c.memory_bytes = static_cast<uint64_t>(number("CANN_SIM_MEMORY_GIB", costs::kMemoryGib, 1e-6, 4096) * (1ull << 30));
+  c.memory_bytes =
+      static_cast<uint64_t>(number("CANN_SIM_MEMORY_GIB", costs::kMemoryGib, 1e-6, 4096) * (1ull << 30));
   if (const char* path = text("CANN_SIM_TASK_LOG")) c.task_log = path;
   c.host_launch_ns = microseconds("CANN_SIM_HOST_LAUNCH_US", costs::kHostLaunchNs);
   c.host_submit_ns = microseconds("CANN_SIM_HOST_SUBMIT_US", costs::kHostSubmitNs);

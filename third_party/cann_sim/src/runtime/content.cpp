@@ -39,7 +39,8 @@ void Content::add(hivm::Range range) {
 void Content::remove(hivm::Range range) {
   const auto first = split(range.begin);
   const auto last = split(range.end);
-  // `first` may have been the interval that the second split cut, but it still begins at or after range.begin.
+  // `first` may have been the interval that the second split cut, but it still begins at or after
+  // range.begin.
   map_.erase(first, last);
 }
 

@@ -11,8 +11,9 @@ namespace cann_sim {
 using Stamp = uint64_t;
 inline constexpr Stamp kZero = 0;  // every byte of the interval is zero
 
-// Stamps grow with every write, so equal stamps mean that nothing was written in between; all zero bytes share kZero. Neighbours with
-// equal stamps are one interval. Addresses outside every interval are not device memory and are skipped.
+// Stamps grow with every write, so equal stamps mean that nothing was written in between; all zero bytes
+// share kZero. Neighbours with equal stamps are one interval. Addresses outside every interval are not device
+// memory and are skipped.
 class Content {
  public:
   void add(hivm::Range range);     // new memory: zero
@@ -34,7 +35,8 @@ class Content {
   };
   using Map = std::map<uint64_t, Interval>;  // by begin
 
-  Map::iterator split(uint64_t address);  // first interval that begins at or after `address`, after cutting one that spans it
+  Map::iterator split(
+      uint64_t address);  // first interval that begins at or after `address`, after cutting one that spans it
   Map::const_iterator first_over(uint64_t address) const;  // first interval that ends after `address`
   Map::iterator merge_with_previous(Map::iterator at);
 

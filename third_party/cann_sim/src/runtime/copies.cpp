@@ -53,8 +53,8 @@ struct Copy {
 
 }  // namespace
 
-aclError make_copy(const char* call, void* to, size_t capacity, const void* from, size_t bytes, aclrtMemcpyKind kind,
-                   Task* task) {
+aclError make_copy(const char* call, void* to, size_t capacity, const void* from, size_t bytes,
+                   aclrtMemcpyKind kind, Task* task) {
   if (const aclError error = check_size(call, to, capacity, bytes)) return error;
   if (!from && bytes) return set_error(ACL_ERROR_INVALID_PARAM, std::string(call) + ": the source is null");
   auto copy = std::make_shared<Copy>();
@@ -81,14 +81,15 @@ aclError make_copy(const char* call, void* to, size_t capacity, const void* from
       copy->to_device = on_device(to, bytes);
       break;
     default:
-      return set_error(ACL_ERROR_RT_PARAM_INVALID,
-                       std::string(call) + ": unknown kind of copy " + std::to_string(static_cast<int>(kind)));
+      return set_error(ACL_ERROR_RT_PARAM_INVALID, std::string(call) + ": unknown kind of copy " +
+                                                       std::to_string(static_cast<int>(kind)));
   }
   for (const bool target : {false, true}) {
     const bool device = target ? copy->to_device : copy->from_device;
     if (bytes && device && !on_device(target ? to : from, bytes)) {
-      return set_error(ACL_ERROR_RT_PARAM_INVALID, std::string(call) + ": the " + (target ? "target" : "source") +
-                                                       " is not " + std::to_string(bytes) + " bytes of device memory");
+      return set_error(ACL_ERROR_RT_PARAM_INVALID, std::string(call) + ": the " +
+                                                       (target ? "target" : "source") + " is not " +
+                                                       std::to_string(bytes) + " bytes of device memory");
     }
   }
   static const char* const names[2][2] = {{"memcpy_h2h", "memcpy_h2d"}, {"memcpy_d2h", "memcpy_d2d"}};
@@ -108,8 +109,8 @@ aclError make_copy(const char* call, void* to, size_t capacity, const void* from
 aclError make_fill(const char* call, void* to, size_t capacity, int32_t value, size_t bytes, Task* task) {
   if (const aclError error = check_size(call, to, capacity, bytes)) return error;
   if (bytes && !on_device(to, bytes)) {
-    return set_error(ACL_ERROR_RT_PARAM_INVALID,
-                     std::string(call) + ": the target is not " + std::to_string(bytes) + " bytes of device memory");
+    return set_error(ACL_ERROR_RT_PARAM_INVALID, std::string(call) + ": the target is not " +
+                                                     std::to_string(bytes) + " bytes of device memory");
   }
   task->kind = TaskKind::Fill;
   task->name = "memset";

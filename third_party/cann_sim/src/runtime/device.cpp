@@ -16,7 +16,8 @@ bool has_current_device() { return device_of_thread >= 0; }
 
 aclError choose_device(int device) {
   if (device < 0 || device >= config().devices) {
-    return set_error(ACL_ERROR_RT_INVALID_DEVICEID, "device " + std::to_string(device) + " does not exist; there are " +
+    return set_error(ACL_ERROR_RT_INVALID_DEVICEID, "device " + std::to_string(device) +
+                                                        " does not exist; there are " +
                                                         std::to_string(config().devices));
   }
   device_of_thread = device;

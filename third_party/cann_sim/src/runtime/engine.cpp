@@ -21,7 +21,8 @@ std::shared_ptr<T> find(const HandleTable<T>& table, const void* handle, const c
   if (!handle) throw CallError(ACL_ERROR_INVALID_PARAM, std::string(call) + ": " + what + " is null");
   auto found = table.find(handle);
   if (!found) {
-    throw CallError(ACL_ERROR_RT_INVALID_HANDLE, std::string(call) + ": " + hex(handle) + " is no live " + what);
+    throw CallError(ACL_ERROR_RT_INVALID_HANDLE,
+                    std::string(call) + ": " + hex(handle) + " is no live " + what);
   }
   return found;
 }
@@ -52,7 +53,8 @@ std::shared_ptr<Notify> Engine::find_notify(aclrtNotify handle, const char* call
   return find(notifies_, handle, call, "notify");
 }
 
-// ---- streams ---------------------------------------------------------------------------------------------------------
+// ---- streams
+// ---------------------------------------------------------------------------------------------------------
 
 aclError Engine::create_stream(int device, uint32_t priority, uint32_t flags, aclrtStream* stream) {
   return call([&](Lock&) -> aclError {
@@ -72,13 +74,14 @@ aclError Engine::destroy_stream(aclrtStream handle, bool force) {
   return call([&](Lock&) -> aclError {
     const auto stream = find(stream_handles_, handle, "aclrtDestroyStream", "stream");
     if (stream == devices_[stream->device].default_stream) {
-      return set_error(ACL_ERROR_RT_PARAM_INVALID, "aclrtDestroyStream: the default stream cannot be destroyed");
+      return set_error(ACL_ERROR_RT_PARAM_INVALID,
+                       "aclrtDestroyStream: the default stream cannot be destroyed");
     }
     if (!stream->pending.empty()) {
       if (!force) {
         return set_error(ACL_ERROR_RT_STREAM_NOT_COMPLETE,
-                         "aclrtDestroyStream: " + std::to_string(stream->pending.size()) + " tasks wait behind " +
-                             waits_for(*stream));
+                         "aclrtDestroyStream: " + std::to_string(stream->pending.size()) +
+                             " tasks wait behind " + waits_for(*stream));
       }
       stream->pending.clear();
       blocked_--;
@@ -89,7 +92,8 @@ aclError Engine::destroy_stream(aclrtStream handle, bool force) {
   });
 }
 
-aclError Engine::describe_stream(int device, aclrtStream handle, uint32_t* number, uint32_t* priority, uint32_t* flags) {
+aclError Engine::describe_stream(int device, aclrtStream handle, uint32_t* number, uint32_t* priority,
+                                 uint32_t* flags) {
   return call([&](Lock&) -> aclError {
     const auto stream = find_stream(device, handle, "aclrtStreamGet...");
     if (number) *number = stream->number;
@@ -99,7 +103,8 @@ aclError Engine::describe_stream(int device, aclrtStream handle, uint32_t* numbe
   });
 }
 
-// ---- submission ------------------------------------------------------------------------------------------------------
+// ---- submission
+// ------------------------------------------------------------------------------------------------------
 
 Pending Engine::make_pending(const Stream& stream, Task task, uint64_t object, int64_t host_cost_ns) {
   Pending made;
@@ -125,7 +130,8 @@ aclError Engine::enqueue(Lock& lock, const std::shared_ptr<Stream>& stream, Pend
   const auto room = [&] { return stream->pending.size() < costs::kStreamDepth; };
   // The call blocks until there is room, which may never come.
   const aclError error = wait_for(lock, kNever, ACL_ERROR_RT_STREAM_TASK_FULL, room, [&] {
-    return "room on a stream with " + std::to_string(stream->pending.size()) + " tasks behind " + waits_for(*stream);
+    return "room on a stream with " + std::to_string(stream->pending.size()) + " tasks behind " +
+           waits_for(*stream);
   });
   if (error) return error;
   if (!stream->pending.empty() && pending.task.keep) pending.task.keep();
@@ -171,7 +177,8 @@ void Engine::add_listener(TaskListener* listener) {
   listeners_.push_back(listener);
 }
 
-// ---- events ----------------------------------------------------------------------------------------------------------
+// ---- events
+// ----------------------------------------------------------------------------------------------------------
 
 aclError Engine::create_event(uint32_t flags, aclrtEvent* event) {
   return call([&](Lock&) -> aclError {
@@ -230,7 +237,8 @@ aclError Engine::event_time(aclrtEvent handle, int64_t* ns) {
     const auto event = find_event(handle, "aclrtEventGetTimestamp");
     const std::string what = "event " + std::to_string(event->number);
     if (!(event->flags & ACL_EVENT_TIME_LINE)) {
-      return set_error(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, what + " was created without ACL_EVENT_TIME_LINE");
+      return set_error(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
+                       what + " was created without ACL_EVENT_TIME_LINE");
     }
     if (!event->record) return set_error(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, what + " was never recorded");
     if (!event->record->done || event->record->time_ns > host_.now()) {
@@ -255,7 +263,8 @@ aclError Engine::elapsed(aclrtEvent from, aclrtEvent to, float* ms) {
   return ACL_SUCCESS;
 }
 
-// ---- notifies and values ---------------------------------------------------------------------------------------------
+// ---- notifies and values
+// ---------------------------------------------------------------------------------------------
 
 aclError Engine::create_notify(aclrtNotify* notify) {
   return call([&](Lock&) -> aclError {
@@ -315,7 +324,8 @@ aclError Engine::write_value(int device, void* address, uint64_t value, aclrtStr
   });
 }
 
-aclError Engine::wait_value(int device, void* address, uint64_t value, uint32_t condition, aclrtStream stream_handle) {
+aclError Engine::wait_value(int device, void* address, uint64_t value, uint32_t condition,
+                            aclrtStream stream_handle) {
   return call([&](Lock& lock) -> aclError {
     const auto stream = find_stream(device, stream_handle, "aclrtValueWait");
     Pending pending = make_mark(*stream, TaskKind::ValueWait, 0);

@@ -1,9 +1,11 @@
 // The discrete-event engine: streams, events, notifies, values and the virtual time of all of them.
 //
-// A task runs on the thread that submits it, at once, unless its stream waits for a record that has not been submitted yet; then it is
-// kept and runs, in stream order, on the thread whose call releases the stream. Its times follow from
+// A task runs on the thread that submits it, at once, unless its stream waits for a record that has not been
+// submitted yet; then it is kept and runs, in stream order, on the thread whose call releases the stream. Its
+// times follow from
 //   start = max(end of the task before it, host time of the submission, what it waits for) + start overhead
-// so the numbers depend on the order of the calls and on nothing else. Streams of a device run in parallel without slowing each other.
+// so the numbers depend on the order of the calls and on nothing else. Streams of a device run in parallel
+// without slowing each other.
 //
 // Every public function takes the engine's lock, returns an aclError and sets the thread's error text.
 #pragma once
@@ -42,7 +44,8 @@ class Engine {
   aclError synchronize_stream(int device, aclrtStream stream, int32_t timeout_ms);
   aclError synchronize_device(int device, int32_t timeout_ms);
   aclError query_stream(int device, aclrtStream stream, bool* complete);
-  aclError describe_stream(int device, aclrtStream stream, uint32_t* number, uint32_t* priority, uint32_t* flags);
+  aclError describe_stream(int device, aclrtStream stream, uint32_t* number, uint32_t* priority,
+                           uint32_t* flags);
 
   // ---- events
   aclError create_event(uint32_t flags, aclrtEvent* event);
@@ -51,7 +54,8 @@ class Engine {
   aclError reset_event(int device, aclrtEvent event, aclrtStream stream);
   aclError wait_event(int device, aclrtStream stream, aclrtEvent event);
   aclError synchronize_event(aclrtEvent event, int32_t timeout_ms);
-  aclError query_event(aclrtEvent event, bool waits, bool* complete);  // `waits`: the waits for it instead of its record
+  aclError query_event(aclrtEvent event, bool waits,
+                       bool* complete);  // `waits`: the waits for it instead of its record
   aclError event_time(aclrtEvent event, int64_t* ns);
   aclError elapsed(aclrtEvent from, aclrtEvent to, float* ms);
 
@@ -102,11 +106,13 @@ class Engine {
   aclError enqueue(Lock& lock, const std::shared_ptr<Stream>& stream, Pending pending);
 
   // engine_run.cpp
-  bool ready(const Stream& stream, const Pending& head, int64_t* when_ns) const;  // may run, `when` what it waits for is there
-  int64_t deadline(const Stream& stream, const Pending& head) const;              // kNever unless it is a wait with a time-out
-  bool drain(Stream& stream);  // runs what can run; true if something did
+  bool ready(const Stream& stream, const Pending& head,
+             int64_t* when_ns) const;  // may run, `when` what it waits for is there
+  int64_t deadline(const Stream& stream,
+                   const Pending& head) const;  // kNever unless it is a wait with a time-out
+  bool drain(Stream& stream);                   // runs what can run; true if something did
   void pop(Stream& stream);
-  void settle();               // drains every stream until nothing moves
+  void settle();  // drains every stream until nothing moves
   void run(Stream& stream, Pending& task, int64_t when_ns);
   void expire(Stream& stream);  // the wait at the head of the stream ends by its time-out
   int64_t perform(Stream& stream, Pending& task, int64_t start_ns);  // the task's work; its duration
@@ -121,8 +127,9 @@ class Engine {
   using What = std::function<std::string()>;
   aclError wait_for(Lock& lock, int64_t limit_ns, aclError timeout_code, const Done& done, const What& what);
   aclError join(Lock& lock, Stream& stream, int64_t limit_ns);
-  bool expire_earliest(int64_t limit_ns);  // expires the blocked wait with the earliest time-out, if not after the limit
-  void expire_passed();                    // those whose time-out the host clock has passed
+  bool expire_earliest(
+      int64_t limit_ns);  // expires the blocked wait with the earliest time-out, if not after the limit
+  void expire_passed();   // those whose time-out the host clock has passed
   static std::string waits_for(const Stream& stream);
   aclError take_stream_error(Stream& stream);
   int64_t limit(int32_t timeout_ms) const;  // as host time; kNever for -1

@@ -45,16 +45,26 @@ Range bytes_at(const uint64_t* address) {
 
 const char* name_of(TaskKind kind) {
   switch (kind) {
-    case TaskKind::Kernel: return "kernel";
-    case TaskKind::Operator: return "operator";
-    case TaskKind::Copy: return "copy";
-    case TaskKind::Fill: return "fill";
-    case TaskKind::EventRecord: return "event";
-    case TaskKind::EventWait: return "event_wait";
-    case TaskKind::NotifyRecord: return "notify";
-    case TaskKind::NotifyWait: return "notify_wait";
-    case TaskKind::ValueWrite: return "value";
-    case TaskKind::ValueWait: return "value_wait";
+    case TaskKind::Kernel:
+      return "kernel";
+    case TaskKind::Operator:
+      return "operator";
+    case TaskKind::Copy:
+      return "copy";
+    case TaskKind::Fill:
+      return "fill";
+    case TaskKind::EventRecord:
+      return "event";
+    case TaskKind::EventWait:
+      return "event_wait";
+    case TaskKind::NotifyRecord:
+      return "notify";
+    case TaskKind::NotifyWait:
+      return "notify_wait";
+    case TaskKind::ValueWrite:
+      return "value";
+    case TaskKind::ValueWait:
+      return "value_wait";
   }
   return "?";
 }
@@ -75,7 +85,8 @@ bool Engine::ready(const Stream& stream, const Pending& head, int64_t* when_ns) 
       *when_ns = head.notify->time_ns;
       return head.notify->set && head.notify->time_ns <= deadline(stream, head);
     case TaskKind::ValueWait: {
-      if (!memory_.contains(head.address, head.address + 1)) return true;  // freed meanwhile: fails when it runs
+      if (!memory_.contains(head.address, head.address + 1))
+        return true;  // freed meanwhile: fails when it runs
       const auto written = value_times_.find(reinterpret_cast<uint64_t>(head.address));
       if (written != value_times_.end()) *when_ns = written->second;
       return holds(*head.address, head.value, head.condition);
@@ -119,7 +130,8 @@ void Engine::settle() {
 }
 
 void Engine::run(Stream& stream, Pending& task, int64_t when_ns) {
-  const int64_t start = std::max({stream.tail_ns, task.record.submit_ns, when_ns}) + start_overhead(task.task.kind);
+  const int64_t start =
+      std::max({stream.tail_ns, task.record.submit_ns, when_ns}) + start_overhead(task.task.kind);
   const int64_t duration = perform(stream, task, start);
   finish(stream, task, start, start + duration);
 }
@@ -152,7 +164,8 @@ int64_t Engine::perform(Stream& stream, Pending& task, int64_t start_ns) {
       case TaskKind::ValueWrite:
       case TaskKind::ValueWait: {
         if (!memory_.contains(task.address, task.address + 1)) {
-          throw DeviceError(ACL_ERROR_RT_DEVICE_MEM_ERROR, "the memory of a value was freed before the task ran");
+          throw DeviceError(ACL_ERROR_RT_DEVICE_MEM_ERROR,
+                            "the memory of a value was freed before the task ran");
         }
         if (task.task.kind == TaskKind::ValueWait) return 0;
         *task.address = task.value;

@@ -27,7 +27,8 @@ std::string Engine::waits_for(const Stream& stream) {
   }
 }
 
-aclError Engine::wait_for(Lock& lock, int64_t limit_ns, aclError timeout_code, const Done& done, const What& what) {
+aclError Engine::wait_for(Lock& lock, int64_t limit_ns, aclError timeout_code, const Done& done,
+                          const What& what) {
   if (done()) return ACL_SUCCESS;
   // Only another thread can help now. It gets some real time; then virtual time passes.
   moved_.wait_for(lock, std::chrono::milliseconds(config_.blocked_wait_ms), done);
@@ -80,7 +81,8 @@ aclError Engine::join(Lock& lock, Stream& stream, int64_t limit_ns) {
     return "stream " + std::to_string(stream.number) + " (" + std::to_string(stream.pending.size()) +
            " tasks behind " + waits_for(stream) + ")";
   };
-  if (const aclError error = wait_for(lock, limit_ns, ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, done, what)) return error;
+  if (const aclError error = wait_for(lock, limit_ns, ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, done, what))
+    return error;
   if (stream.tail_ns > limit_ns) {
     host_.join(limit_ns);
     return set_error(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
@@ -135,9 +137,9 @@ aclError Engine::synchronize_event(aclrtEvent handle, int32_t timeout_ms) {
     const auto what = [&] { return "event " + std::to_string(event->number); };
     aclError error = wait_for(lock, limit_ns, ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, done, what);
     if (!error && record->time_ns > limit_ns) {
-      error = set_error(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "event " + std::to_string(event->number) + " comes " +
-                                                             std::to_string(record->time_ns - limit_ns) +
-                                                             " ns after the time-out");
+      error = set_error(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT,
+                        "event " + std::to_string(event->number) + " comes " +
+                            std::to_string(record->time_ns - limit_ns) + " ns after the time-out");
     }
     if (error) {
       if (limit_ns != kNever) host_.join(limit_ns);

@@ -17,7 +17,8 @@ class CallError : public std::runtime_error {
   aclError code_;
 };
 
-// Sets the thread's error text and returns `code`: `return set_error(ACL_ERROR_INVALID_PARAM, "aclrtMalloc: size is 0")`.
+// Sets the thread's error text and returns `code`: `return set_error(ACL_ERROR_INVALID_PARAM, "aclrtMalloc:
+// size is 0")`.
 aclError set_error(aclError code, const std::string& message);
 
 // The thread's last error text, then forgotten; nullptr if there is none. Valid until the thread's next call.

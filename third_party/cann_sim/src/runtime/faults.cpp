@@ -17,7 +17,8 @@ Faults::Faults(const std::string& list) {
     const std::string argument = colon == std::string::npos ? "" : entry.substr(colon + 1);
     if (!add(entry.substr(0, colon), argument)) {
       std::fprintf(stderr,
-                   "cann_sim: CANN_SIM_FAULTS: '%s' is ignored: malloc:MIB, launch:NAME, kernel:NAME, notify, notify_lost "
+                   "cann_sim: CANN_SIM_FAULTS: '%s' is ignored: malloc:MIB, launch:NAME, kernel:NAME, "
+                   "notify, notify_lost "
                    "or value expected\n",
                    entry.c_str());
     }

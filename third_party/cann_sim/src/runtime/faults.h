@@ -2,10 +2,10 @@
 //
 //   malloc:MIB     device allocations above so many MiB (a fraction is allowed) fail with "out of memory"
 //   launch:NAME    rtKernelLaunch of the kernel with this entry name is refused
-//   kernel:NAME    the kernel faults on the device: the next synchronise of its stream reports it, its output is not written
-//   notify         aclrtCreateNotify answers "not supported"
-//   notify_lost    records of notifies are lost: every wait runs into its timeout
-//   value          aclrtValueWait and aclrtValueWrite answer "not supported"
+//   kernel:NAME    the kernel faults on the device: the next synchronise of its stream reports it, its output
+//   is not written notify         aclrtCreateNotify answers "not supported" notify_lost    records of
+//   notifies are lost: every wait runs into its timeout value          aclrtValueWait and aclrtValueWrite
+//   answer "not supported"
 //
 // An unknown entry is reported once on stderr.
 #pragma once

@@ -1,4 +1,5 @@
-// Opaque handles: the address of an object that a table owns, so that a foreign or destroyed handle is recognised.
+// Opaque handles: the address of an object that a table owns, so that a foreign or destroyed handle is
+// recognised.
 #pragma once
 #include <memory>
 #include <unordered_map>

@@ -5,7 +5,8 @@
 namespace cann_sim {
 
 aclError Kernels::add_binary(const void* data, size_t bytes, void** handle) {
-  if (!data || !handle) return set_error(ACL_ERROR_INVALID_PARAM, "rtDevBinaryRegister: data or handle is null");
+  if (!data || !handle)
+    return set_error(ACL_ERROR_INVALID_PARAM, "rtDevBinaryRegister: data or handle is null");
   auto binary = std::make_shared<Binary>();
   try {
     binary->program = hivm::load_program({static_cast<const char*>(data), bytes});
@@ -18,7 +19,8 @@ aclError Kernels::add_binary(const void* data, size_t bytes, void** handle) {
 }
 
 aclError Kernels::add_function(void* binary_handle, const void* stub, const char* entry) {
-  if (!stub || !entry) return set_error(ACL_ERROR_INVALID_PARAM, "rtFunctionRegister: stub or entry name is null");
+  if (!stub || !entry)
+    return set_error(ACL_ERROR_INVALID_PARAM, "rtFunctionRegister: stub or entry name is null");
   const std::lock_guard lock(mutex_);
   const auto binary = binaries_.find(binary_handle);
   if (!binary) {

@@ -27,8 +27,9 @@ class Kernels {
  public:
   // Copies and loads the object; the caller's bytes may go away.
   aclError add_binary(const void* data, size_t bytes, void** handle);
-  aclError add_function(void* binary, const void* stub, const char* entry);  // replaces an earlier one of the same stub
-  std::shared_ptr<const Function> find(const void* stub) const;              // nullptr if unknown
+  aclError add_function(void* binary, const void* stub,
+                        const char* entry);                      // replaces an earlier one of the same stub
+  std::shared_ptr<const Function> find(const void* stub) const;  // nullptr if unknown
 
  private:
   mutable std::mutex mutex_;

@@ -67,7 +67,8 @@ void L2Cache::insert(hivm::Range range) {
   const auto after = pieces_.lower_bound(range.begin);
   if (after != pieces_.begin()) {
     const auto before = std::prev(after);
-    if (before->second.end == range.begin && before->second.tick == tick_) {  // grows the piece of this very use
+    if (before->second.end == range.begin &&
+        before->second.tick == tick_) {  // grows the piece of this very use
       before->second.end = range.end;
       return;
     }

@@ -10,7 +10,8 @@
 
 namespace cann_sim {
 
-// Works on address intervals, so that streaming 192 MiB is one step. Fully associative; ranges are rounded outwards to lines.
+// Works on address intervals, so that streaming 192 MiB is one step. Fully associative; ranges are rounded
+// outwards to lines.
 class L2Cache {
  public:
   L2Cache(uint64_t capacity, uint64_t line) : capacity_(capacity), line_(line) {}

@@ -15,7 +15,8 @@ std::string key_of(const Function& function, uint32_t blocks, const std::string&
 
 }  // namespace
 
-Effect LaunchCache::execute(const Function& function, uint32_t blocks, const std::string& arguments, Memory& memory) {
+Effect LaunchCache::execute(const Function& function, uint32_t blocks, const std::string& arguments,
+                            Memory& memory) {
   const auto fail = [&](const std::string& text) {
     memory.written_anywhere();
     return DeviceError(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, "kernel " + function.entry + ": " + text);
@@ -40,7 +41,8 @@ Effect LaunchCache::execute(const Function& function, uint32_t blocks, const std
   }
 }
 
-Effect LaunchCache::run(const Function& function, uint32_t blocks, const std::string& arguments, Memory& memory) {
+Effect LaunchCache::run(const Function& function, uint32_t blocks, const std::string& arguments,
+                        Memory& memory) {
   std::string key = key_of(function, blocks, arguments);
   const auto known = by_key_.find(key);
   if (known != by_key_.end()) {
@@ -57,7 +59,8 @@ Effect LaunchCache::run(const Function& function, uint32_t blocks, const std::st
   executed_++;
   Entry entry;
   entry.effect = execute(function, blocks, arguments, memory);
-  // Stamps have not moved since before the run: nothing but written() moves them, and the engine's lock is held.
+  // Stamps have not moved since before the run: nothing but written() moves them, and the engine's lock is
+  // held.
   entry.read_signature = memory.signature(entry.effect.reads);
   if (!entry.effect.writes.empty()) memory.written(entry.effect.writes);
   entry.write_signature = memory.signature(entry.effect.writes);

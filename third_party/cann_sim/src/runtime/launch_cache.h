@@ -1,10 +1,12 @@
 // Launches that need not be executed again.
 //
-// A launch is a function of its arguments and of the memory it reads. If both are as they were, and what it wrote is still there, executing it
-// again would change nothing: its result is in memory and its duration is known. Benchmarks repeat one launch ten thousand times.
+// A launch is a function of its arguments and of the memory it reads. If both are as they were, and what it
+// wrote is still there, executing it again would change nothing: its result is in memory and its duration is
+// known. Benchmarks repeat one launch ten thousand times.
 //
-// "As they were" is decided by content stamps: what it read carries the stamps from *before* its last run, what it wrote those from *after* it. A kernel
-// that updates memory in place changes the stamp of what it reads, so it never matches itself.
+// "As they were" is decided by content stamps: what it read carries the stamps from *before* its last run,
+// what it wrote those from *after* it. A kernel that updates memory in place changes the stamp of what it
+// reads, so it never matches itself.
 #pragma once
 #include <cstdint>
 #include <list>
@@ -36,7 +38,8 @@ class LaunchCache {
   };
   using Entries = std::list<Entry>;  // most recent first
 
-  static Effect execute(const Function& function, uint32_t blocks, const std::string& arguments, Memory& memory);
+  static Effect execute(const Function& function, uint32_t blocks, const std::string& arguments,
+                        Memory& memory);
 
   const size_t capacity_;
   Entries entries_;

@@ -24,7 +24,8 @@ std::string hex(const void* address) {
 // Clears [begin, end), giving whole pages back to the system.
 void clear(uint64_t begin, uint64_t end) {
   const uint64_t first = whole_pages(begin), last = end / page_bytes() * page_bytes();
-  if (first + kDontneedBytes > last || madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED) != 0) {
+  if (first + kDontneedBytes > last ||
+      madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED) != 0) {
     std::memset(reinterpret_cast<void*>(begin), 0, end - begin);
     return;
   }
@@ -52,15 +53,16 @@ aclError Memory::allocate(int device, size_t bytes, void** address) {
   }
   Arena& memory = arena(device);
   if (!memory.reserved()) {
-    return set_error(ACL_ERROR_RT_MEMORY_ALLOCATION, "the system refuses an address range of " + std::to_string(capacity_) +
-                                                         " bytes for device memory; CANN_SIM_MEMORY_GIB sets the size");
+    return set_error(ACL_ERROR_RT_MEMORY_ALLOCATION,
+                     "the system refuses an address range of " + std::to_string(capacity_) +
+                         " bytes for device memory; CANN_SIM_MEMORY_GIB sets the size");
   }
   const uint64_t begin = memory.allocate(bytes);
   if (begin == Arena::kNone) {
-    return set_error(ACL_ERROR_RT_MEMORY_ALLOCATION,
-                     "out of memory on device " + std::to_string(device) + ": " + std::to_string(bytes) +
-                         " bytes asked, " + std::to_string(capacity_ - memory.used()) + " of " +
-                         std::to_string(capacity_) + " free");
+    return set_error(ACL_ERROR_RT_MEMORY_ALLOCATION, "out of memory on device " + std::to_string(device) +
+                                                         ": " + std::to_string(bytes) + " bytes asked, " +
+                                                         std::to_string(capacity_ - memory.used()) + " of " +
+                                                         std::to_string(capacity_) + " free");
   }
   device_[begin] = Block{begin + bytes, device};
   content_.add({begin, begin + whole_pages(bytes)});
@@ -72,7 +74,8 @@ aclError Memory::release(void* address) {
   const std::lock_guard lock(mutex_);
   const auto found = device_.find(reinterpret_cast<uint64_t>(address));
   if (found == device_.end()) {
-    return set_error(ACL_ERROR_RT_PARAM_INVALID, "free: " + hex(address) + " is not the start of device memory");
+    return set_error(ACL_ERROR_RT_PARAM_INVALID,
+                     "free: " + hex(address) + " is not the start of device memory");
   }
   const uint64_t begin = found->first, bytes = found->second.end - begin;
   content_.remove({begin, begin + whole_pages(bytes)});
@@ -86,7 +89,8 @@ aclError Memory::allocate_host(size_t bytes, void** address) {
     return set_error(ACL_ERROR_INVALID_PARAM, "host allocation needs an address to fill and a size above 0");
   }
   const std::lock_guard lock(mutex_);
-  void* p = mmap(nullptr, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* p = mmap(nullptr, whole_pages(bytes), PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) {
     return set_error(ACL_ERROR_RT_MEMORY_ALLOCATION,
                      "the system refuses " + std::to_string(bytes) + " bytes: " + std::strerror(errno));
@@ -101,7 +105,8 @@ aclError Memory::release_host(void* address) {
   const std::lock_guard lock(mutex_);
   const auto found = host_.find(reinterpret_cast<uint64_t>(address));
   if (found == host_.end()) {
-    return set_error(ACL_ERROR_RT_PARAM_INVALID, "free: " + hex(address) + " is not the start of pinned host memory");
+    return set_error(ACL_ERROR_RT_PARAM_INVALID,
+                     "free: " + hex(address) + " is not the start of pinned host memory");
   }
   munmap(address, whole_pages(found->second.end - found->first));
   host_.erase(found);

@@ -1,6 +1,7 @@
 // Device and pinned host memory: allocations, and what is known about their content.
 //
-// Device memory is host memory at the same address, without anything behind it until it is touched. A forked child does not have it.
+// Device memory is host memory at the same address, without anything behind it until it is touched. A forked
+// child does not have it.
 #pragma once
 #include <acl/acl.h>
 
@@ -30,9 +31,11 @@ class Memory final : public hivm::GlobalMemory {
   bool contains(const void* begin, const void* end) const override;
   bool is_pinned(const void* address) const;  // inside an allocation of allocate_host
 
-  // Whether every byte is known to be zero, without reading it. False means only "not known". Empty ranges are zero.
+  // Whether every byte is known to be zero, without reading it. False means only "not known". Empty ranges
+  // are zero.
   bool is_zero(const void* address, size_t bytes) const;
-  // Clears device memory. Whole pages are given back to the system and read as zero again; a range that is known to be zero is not touched.
+  // Clears device memory. Whole pages are given back to the system and read as zero again; a range that is
+  // known to be zero is not touched.
   void fill_zero(void* address, size_t bytes);
   // Says that the simulator wrote these bytes: they get a new stamp and are no longer known to be zero.
   void written(const std::vector<hivm::Range>& ranges);
@@ -41,7 +44,8 @@ class Memory final : public hivm::GlobalMemory {
   // Same number, same content, for as long as every write passes through this class.
   uint64_t signature(const std::vector<hivm::Range>& ranges) const;
 
-  // For pthread_atfork: a forked child must find no lock taken. (A shared_mutex cannot do this: the child may not unlock what its parent locked.)
+  // For pthread_atfork: a forked child must find no lock taken. (A shared_mutex cannot do this: the child may
+  // not unlock what its parent locked.)
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
 

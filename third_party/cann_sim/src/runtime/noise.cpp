@@ -13,7 +13,9 @@ uint64_t splitmix(uint64_t& state) {
   return z ^ (z >> 31);
 }
 
-double uniform(uint64_t& state) { return (static_cast<double>(splitmix(state) >> 11) + 0.5) * 0x1p-53; }  // in (0, 1)
+double uniform(uint64_t& state) {
+  return (static_cast<double>(splitmix(state) >> 11) + 0.5) * 0x1p-53;
+}  // in (0, 1)
 
 }  // namespace
 
@@ -25,7 +27,8 @@ Noise::Noise(const Config& c)
       outlier_factor_(c.outlier_factor),
       drift_per_second_(c.drift_per_second) {}
 
-int64_t Noise::apply(int64_t duration_ns, int device, uint32_t stream, uint64_t index, int64_t start_ns) const {
+int64_t Noise::apply(int64_t duration_ns, int device, uint32_t stream, uint64_t index,
+                     int64_t start_ns) const {
   if (!active_ || duration_ns <= 0) return duration_ns;
   uint64_t state = seed_;
   state ^= splitmix(state) + static_cast<uint64_t>(device);

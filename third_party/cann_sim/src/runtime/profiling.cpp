@@ -1,5 +1,6 @@
-// Msprof* and hal*: what every launcher links. There is no profiler yet: reports are accepted and dropped. A profiler is to be a TaskListener
-// (Engine::add_listener) and to live beside this file; without aclprof* functions torch_npu's profiler says that it cannot start.
+// Msprof* and hal*: what every launcher links. There is no profiler yet: reports are accepted and dropped. A
+// profiler is to be a TaskListener (Engine::add_listener) and to live beside this file; without aclprof*
+// functions torch_npu's profiler says that it cannot start.
 #include <cstdint>
 #include <string_view>
 
@@ -21,7 +22,8 @@ int32_t MsprofReportAdditionalInfo(uint32_t, const VOID_PTR, uint32_t) { return 
 // FNV-1a: the same in every process, unlike std::hash.
 uint64_t MsprofGetHashId(const char* text, size_t length) {
   uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : std::string_view(text, length)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  for (const char c : std::string_view(text, length))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return hash;
 }
 

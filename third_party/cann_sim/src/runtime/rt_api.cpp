@@ -38,7 +38,8 @@ rtError_t rtGetSocVersion(char* text, uint32_t capacity) {
   if (!text) return null_argument("rtGetSocVersion", "text");
   const int length = std::snprintf(text, capacity, "%s", aclrtGetSocName());
   if (static_cast<uint32_t>(length) < capacity) return RT_ERROR_NONE;
-  return set_error(ACL_ERROR_RT_PARAM_INVALID, "rtGetSocVersion: " + std::to_string(capacity) + " bytes are too few");
+  return set_error(ACL_ERROR_RT_PARAM_INVALID,
+                   "rtGetSocVersion: " + std::to_string(capacity) + " bytes are too few");
 }
 
 rtError_t rtGetAiCoreCount(uint32_t* count) {
@@ -60,7 +61,8 @@ rtError_t rtFunctionRegister(void* handle, const void* stub, const char*, const 
   return kernels().add_function(handle, stub, static_cast<const char*>(entry_name));
 }
 
-// The block that synchronises cube and vector cores. Kernels carry the address along and the executor does not use it.
+// The block that synchronises cube and vector cores. Kernels carry the address along and the executor does
+// not use it.
 rtError_t rtGetC2cCtrlAddr(uint64_t* address, uint32_t* length) {
   if (!address || !length) return null_argument("rtGetC2cCtrlAddr", "address or length");
   *address = 0x1000;
@@ -68,7 +70,8 @@ rtError_t rtGetC2cCtrlAddr(uint64_t* address, uint32_t* length) {
   return RT_ERROR_NONE;
 }
 
-rtError_t rtKernelLaunch(const void* stub, uint32_t blocks, void* args, uint32_t args_size, void*, rtStream_t stream) {
+rtError_t rtKernelLaunch(const void* stub, uint32_t blocks, void* args, uint32_t args_size, void*,
+                         rtStream_t stream) {
   const auto function = kernels().find(stub);
   if (!function) {
     return set_error(ACL_ERROR_RT_KERNEL_LOOKUP, "rtKernelLaunch: no function is registered for the stub");
@@ -76,7 +79,8 @@ rtError_t rtKernelLaunch(const void* stub, uint32_t blocks, void* args, uint32_t
   if (!args && args_size) return null_argument("rtKernelLaunch", "args");
   if (blocks == 0 || blocks > 65535) {
     return set_error(ACL_ERROR_RT_PARAM_INVALID, "rtKernelLaunch: kernel " + function->entry + ": " +
-                                                     std::to_string(blocks) + " blocks; 1 to 65535 are allowed");
+                                                     std::to_string(blocks) +
+                                                     " blocks; 1 to 65535 are allowed");
   }
   if (faults().launch_fails(function->entry)) {
     return set_error(ACL_ERROR_RT_INTERNAL_ERROR,
@@ -116,7 +120,8 @@ rtError_t rtMallocHost(void** address, uint64_t bytes, uint16_t) {
 rtError_t rtFreeHost(void* address) { return runtime().memory().release_host(address); }
 
 rtError_t rtMemcpy(void* to, uint64_t capacity, const void* from, uint64_t bytes, rtMemcpyKind_t kind) {
-  const auto acl_kind = kind == RT_MEMCPY_DEVICE_TO_HOST ? ACL_MEMCPY_DEVICE_TO_HOST : ACL_MEMCPY_HOST_TO_DEVICE;
+  const auto acl_kind =
+      kind == RT_MEMCPY_DEVICE_TO_HOST ? ACL_MEMCPY_DEVICE_TO_HOST : ACL_MEMCPY_HOST_TO_DEVICE;
   Task task;
   if (const aclError error = make_copy("rtMemcpy", to, capacity, from, bytes, acl_kind, &task)) return error;
   return runtime().engine().run_on_host(current_device(), std::move(task));

@@ -19,7 +19,8 @@ double bytes_in(const std::vector<Range>& ranges) {
   return sum;
 }
 
-// fork() must not copy a lock that another thread holds: the child would hang at its first call, even one made by a destructor at exit.
+// fork() must not copy a lock that another thread holds: the child would hang at its first call, even one
+// made by a destructor at exit.
 void before_fork() {
   runtime().engine().lock();
   runtime().memory().lock();
@@ -49,12 +50,14 @@ aclError Runtime::submit(aclrtStream stream, Task task) {
   return engine_->submit(current_device(), stream, std::move(task));
 }
 
-aclError Runtime::synchronize(aclrtStream stream) { return engine_->synchronize_stream(current_device(), stream, -1); }
+aclError Runtime::synchronize(aclrtStream stream) {
+  return engine_->synchronize_stream(current_device(), stream, -1);
+}
 
 Runtime& runtime() {
   static Runtime* const once = new Runtime;
-  static const int hooks = pthread_atfork(before_fork, after_fork, after_fork) +
-                           std::atexit([] { runtime().flush_log(); });
+  static const int hooks =
+      pthread_atfork(before_fork, after_fork, after_fork) + std::atexit([] { runtime().flush_log(); });
   (void)hooks;
   return *once;
 }

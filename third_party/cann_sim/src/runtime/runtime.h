@@ -20,8 +20,9 @@ class TaskLog;
 class Runtime {
  public:
   Runtime();
-  // Puts the task behind everything submitted to the stream (nullptr: default stream of the thread's device) and charges the host. Runs
-  // it at once unless the stream waits. Returns an error for an unknown stream; errors of the task itself come with the next synchronise.
+  // Puts the task behind everything submitted to the stream (nullptr: default stream of the thread's device)
+  // and charges the host. Runs it at once unless the stream waits. Returns an error for an unknown stream;
+  // errors of the task itself come with the next synchronise.
   aclError submit(aclrtStream stream, Task task);
   // Waits, in virtual time, for the stream; for operators whose result decides the shape of their output.
   aclError synchronize(aclrtStream stream);
@@ -40,7 +41,8 @@ class Runtime {
 // The one runtime of the process. Never destroyed: torch_npu's threads may outlive static destructors.
 Runtime& runtime();
 
-// Duration of a task that streams memory: bytes over the bandwidth of HBM (cold) or L2 (warm), or `compute_ns` where that is longer.
+// Duration of a task that streams memory: bytes over the bandwidth of HBM (cold) or L2 (warm), or
+// `compute_ns` where that is longer.
 Effect traffic(std::vector<Range> reads, std::vector<Range> writes, double compute_ns = 0);
 // The same for clearing memory: the engine clears it, without touching real memory that is already zero.
 Effect zero_traffic(std::vector<Range> zeroed);

@@ -36,23 +36,23 @@ struct Notify {
 // A task with what it is synchronised with.
 struct Pending {
   Task task;
-  TaskRecord record;                // submit time, thread, names; start and end once it ran
-  std::shared_ptr<Ticket> marks;    // resolved when this task ends (EventRecord, EventWait)
-  std::shared_ptr<Ticket> needs;    // must be resolved before (EventWait)
-  std::shared_ptr<Notify> notify;   // NotifyRecord, NotifyWait
-  int64_t timeout_ns = 0;           // NotifyWait; 0 = none
-  uint64_t* address = nullptr;      // ValueWrite, ValueWait
+  TaskRecord record;               // submit time, thread, names; start and end once it ran
+  std::shared_ptr<Ticket> marks;   // resolved when this task ends (EventRecord, EventWait)
+  std::shared_ptr<Ticket> needs;   // must be resolved before (EventWait)
+  std::shared_ptr<Notify> notify;  // NotifyRecord, NotifyWait
+  int64_t timeout_ns = 0;          // NotifyWait; 0 = none
+  uint64_t* address = nullptr;     // ValueWrite, ValueWait
   uint64_t value = 0;
-  uint32_t condition = 0;           // ACL_STREAM_WAIT_VALUE_*
+  uint32_t condition = 0;  // ACL_STREAM_WAIT_VALUE_*
 };
 
 struct Stream {
   int device = 0;
   uint32_t number = 0;
   uint32_t flags = 0, priority = 0;
-  std::deque<Pending> pending;  // empty unless its head waits for something that has not been submitted yet
-  int64_t tail_ns = 0;          // end of the last task that ran
-  uint64_t ran = 0;             // tasks that ran
+  std::deque<Pending> pending;   // empty unless its head waits for something that has not been submitted yet
+  int64_t tail_ns = 0;           // end of the last task that ran
+  uint64_t ran = 0;              // tasks that ran
   aclError error = ACL_SUCCESS;  // of a task, returned by the next synchronise
   std::string error_text;
 };

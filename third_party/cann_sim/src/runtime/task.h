@@ -26,9 +26,10 @@ enum class TaskKind : uint8_t {
 };
 const char* name_of(TaskKind kind);
 
-// What a task did once it ran. The engine stamps `writes` (unless the task says `stamped`), clears `zeroed` itself (the task must not
-// touch those bytes), moves all ranges through L2 and lets the task last cold_ns * (1 - f) + warm_ns * f, f being the part of `reads`
-// that L2 held before (0 if nothing is read). Ranges outside device memory are allowed and ignored.
+// What a task did once it ran. The engine stamps `writes` (unless the task says `stamped`), clears `zeroed`
+// itself (the task must not touch those bytes), moves all ranges through L2 and lets the task last cold_ns *
+// (1 - f) + warm_ns * f, f being the part of `reads` that L2 held before (0 if nothing is read). Ranges
+// outside device memory are allowed and ignored.
 struct Effect {
   std::vector<Range> reads, writes, zeroed;
   double cold_ns = 0, warm_ns = 0;
@@ -36,15 +37,17 @@ struct Effect {
   double pipe_busy_ns[hivm::kPipes] = {};  // kernels only; for the profiler
 };
 
-// `run` computes on memory. It is called once, in stream order, possibly long after submit() returned (when the stream waits for a
-// notify), so it must own everything it uses. It runs under the engine's lock: it must not call the runtime except Memory. It
-// may throw DeviceError; the error then belongs to the stream and is returned by its next synchronise.
+// `run` computes on memory. It is called once, in stream order, possibly long after submit() returned (when
+// the stream waits for a notify), so it must own everything it uses. It runs under the engine's lock: it must
+// not call the runtime except Memory. It may throw DeviceError; the error then belongs to the stream and is
+// returned by its next synchronise.
 struct Task {
   TaskKind kind = TaskKind::Operator;
   std::string name;
   uint32_t blocks = 1;
   std::function<Effect()> run;
-  // Called before submit() returns if the task cannot run at once: to copy what the caller may change as soon as the call is over.
+  // Called before submit() returns if the task cannot run at once: to copy what the caller may change as soon
+  // as the call is over.
   std::function<void()> keep = nullptr;
 };
 

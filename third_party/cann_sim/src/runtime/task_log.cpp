@@ -32,7 +32,8 @@ std::string quoted(const std::string& text) {
 TaskLog::TaskLog(const std::string& path) : owner_(getpid()) {
   file_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file_ < 0) {
-    std::fprintf(stderr, "cann_sim: CANN_SIM_TASK_LOG=%s cannot be written: %s\n", path.c_str(), std::strerror(errno));
+    std::fprintf(stderr, "cann_sim: CANN_SIM_TASK_LOG=%s cannot be written: %s\n", path.c_str(),
+                 std::strerror(errno));
   }
 }
 
@@ -44,10 +45,11 @@ TaskLog::~TaskLog() {
 void TaskLog::resolved(const TaskRecord& r) {
   if (file_ < 0 || getpid() != owner_) return;
   char numbers[320];
-  std::snprintf(numbers, sizeof numbers,
-                "\"object\": %llu, \"blocks\": %u, \"submit\": %lld, \"start\": %lld, \"end\": %lld, \"thread\": ",
-                static_cast<unsigned long long>(r.object), r.blocks, static_cast<long long>(r.submit_ns),
-                static_cast<long long>(r.start_ns), static_cast<long long>(r.end_ns));
+  std::snprintf(
+      numbers, sizeof numbers,
+      "\"object\": %llu, \"blocks\": %u, \"submit\": %lld, \"start\": %lld, \"end\": %lld, \"thread\": ",
+      static_cast<unsigned long long>(r.object), r.blocks, static_cast<long long>(r.submit_ns),
+      static_cast<long long>(r.start_ns), static_cast<long long>(r.end_ns));
   buffer_ += "{\"sequence\": " + std::to_string(r.sequence) + ", \"device\": " + std::to_string(r.device) +
              ", \"stream\": " + std::to_string(r.stream) + ", \"kind\": " + quoted(name_of(r.kind)) +
              ", \"name\": " + quoted(r.name) + ", " + numbers + quoted(r.thread_name) + "}\n";

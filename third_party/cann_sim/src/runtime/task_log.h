@@ -1,10 +1,11 @@
 // CANN_SIM_TASK_LOG: one JSON line per task, in the order in which the times became known.
 //
-//   {"sequence": 12, "device": 0, "stream": 1, "kind": "kernel", "name": "add_kernel", "object": 0, "blocks": 8,
+//   {"sequence": 12, "device": 0, "stream": 1, "kind": "kernel", "name": "add_kernel", "object": 0, "blocks":
+//   8,
 //    "submit": 81000, "start": 84500, "end": 91200, "thread": "acl_thread"}
 //
-// kind: task.h, name_of(). object: number of the event or notify. submit, start, end: virtual nanoseconds. stream 4294967295: the host's own
-// copies (aclrtMemcpy, aclrtMemset).
+// kind: task.h, name_of(). object: number of the event or notify. submit, start, end: virtual nanoseconds.
+// stream 4294967295: the host's own copies (aclrtMemcpy, aclrtMemset).
 #pragma once
 #include <sys/types.h>
 
@@ -14,7 +15,8 @@
 
 namespace cann_sim {
 
-// Buffers lines; Runtime::flush_log() writes them out at aclFinalize and at exit. A forked child writes nothing.
+// Buffers lines; Runtime::flush_log() writes them out at aclFinalize and at exit. A forked child writes
+// nothing.
 class TaskLog final : public TaskListener {
  public:
   explicit TaskLog(const std::string& path);
