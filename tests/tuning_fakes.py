@@ -166,6 +166,9 @@ def _fake_backend() -> Any:
             self.instrumentation_mode, self.fpsan_homomorphic_casts = "", False
             self.__dict__.update({k: v for k, v in given.items() if k in self.__dict__})
 
+        def hash(self) -> str:
+            return repr(sorted(self.__dict__.items(), key=lambda item: item[0]))
+
     members: dict[str, Any] = {name: lambda *_: None for name in BaseBackend.__abstractmethods__}
     members["parse_options"] = lambda self, given: Options(given)
     members["hash"] = lambda self: "fake"

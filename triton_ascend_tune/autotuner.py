@@ -298,7 +298,9 @@ class Tuner:
 
     def _launch(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
         try:
-            return self.fn.run(*args, **keywords)
+            kernel = self.fn.run(*args, **keywords)
+            # Under the caller's AsyncCompileMode (Triton 3.5 and newer) a promise, whose failures show only now.
+            return kernel.result() if type(kernel).__name__ == "FutureKernel" else kernel
         except TypeError as error:
             required = self._plan.required() if self._plan is not None else ()
             given = {*named_arguments(self.arg_names, args), *keywords, *_heuristics_below(self.fn)}

@@ -15,11 +15,11 @@ _US_PER_MS = 1000.0
 def table(verdict: Verdict) -> str:
     """One line for each candidate in the user's order: its P50 with P20 and P80, or where and why it has none."""
     rows = [(name, *_result(outcome)) for name, outcome in zip(_names(verdict.outcomes), verdict.outcomes)]
-    width = max(len(row[0]) for row in rows)
+    width, result_width = (max(len(row[column]) for row in rows) for column in (0, 1))
     lines = []
     for outcome, (config, result, note) in zip(verdict.outcomes, rows):
         mark = "  <- winner" if outcome is verdict.winner else ""
-        lines.append(f"  {config:{width}}  {result:>12}  {note}{mark}".rstrip())
+        lines.append(f"  {config:{width}}  {result:>{result_width}}  {note}{mark}".rstrip())
     return "\n".join(lines)
 
 
