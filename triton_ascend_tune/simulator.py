@@ -32,6 +32,8 @@ from typing import NoReturn
 
 #: Finished SDKs that stay on disk: the newest, and those that running processes may still use.
 KEPT_SDKS = 3
+#: Builds in a row before giving up on sources that change while they are compiled.
+BUILD_ATTEMPTS = 5
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -74,15 +76,19 @@ def build(out_dir: str | os.PathLike[str] | None = None, jobs: int | None = None
     if jobs is not None and jobs < 1:
         raise ValueError(f"jobs must be at least 1, not {jobs}")
     source = sources()
-    final = out / _digest(source) / f"sdk-{_header_digest(source)}"
+    final = _place(out, source)
     if final.is_dir():
         return final
     out.mkdir(parents=True, exist_ok=True)
     with _lock(out / "lock"):
-        if not final.is_dir():  # another process may have built it meanwhile
-            _build_locked(source, out, final, jobs or os.cpu_count() or 1)
-            _prune(out, keep=final.parent)
-    return final
+        for _ in range(BUILD_ATTEMPTS):
+            final = _place(out, source)
+            if final.is_dir():  # another process has built it meanwhile
+                return final
+            if _build_locked(source, out, final, jobs or os.cpu_count() or 1):
+                _prune(out, keep=final.parent)
+                return final
+    raise SimulatorError(f"the sources in {source} changed during each of {BUILD_ATTEMPTS} builds")
 
 
 def environment(sdk: str | os.PathLike[str], base: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -170,6 +176,11 @@ def _header_digest(source: Path) -> str:
     return _digest_of(source / "sdk" / "include", (_version("torch_npu"),))
 
 
+def _place(out: Path, source: Path) -> Path:
+    """Where the SDK of the sources as they are now belongs."""
+    return out / _digest(source) / f"sdk-{_header_digest(source)}"
+
+
 @contextlib.contextmanager
 def _lock(path: Path) -> Iterator[None]:
     """Holds an exclusive lock; the kernel drops it when a holder dies."""
@@ -178,29 +189,25 @@ def _lock(path: Path) -> Iterator[None]:
         yield
 
 
-def _build_locked(source: Path, out: Path, final: Path, jobs: int) -> None:
+def _build_locked(source: Path, out: Path, final: Path, jobs: int) -> bool:
+    """Builds into ``final``, whose name stands for the sources; False if they have changed since."""
     cmake = shutil.which("cmake") or shutil.which("cmake", path=str(Path(sys.executable).parent))
     if cmake is None:
         raise SimulatorError("building the simulated CANN needs cmake on PATH")
-    torch_npu = _package_folder("torch_npu") / "include"
     objects = out / f"objects-{_version('torch_npu')}-{_version('torch')}"
+    includes = [f"-D{name.upper()}_INCLUDE={_package_folder(name) / 'include'}" for name in ("torch", "torch_npu")]
     staging = Path(tempfile.mkdtemp(prefix="unfinished-", dir=out))
     try:
         staging.chmod(0o755)
-        _call(
-            [
-                cmake,
-                "-S", str(source),
-                "-B", str(objects),
-                f"-DTORCH_INCLUDE={_package_folder('torch') / 'include'}",
-                f"-DTORCH_NPU_INCLUDE={torch_npu}",
-            ]
-        )  # fmt: skip
+        _call([cmake, "-S", str(source), "-B", str(objects), *includes])
         _call([cmake, "--build", str(objects), "-j", str(jobs)])
         _call([cmake, "--install", str(objects), "--prefix", str(staging / final.name)])
-        # The same name may only be taken by an identical SDK that somebody damaged (its folder has gone).
+        if _place(out, source) != final:
+            return False
+        # Left over if somebody has removed the SDK inside.
         shutil.rmtree(final.parent, ignore_errors=True)
         staging.rename(final.parent)
+        return True
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
