@@ -3,6 +3,7 @@
 //   <dir>/lib<base>.so      the module's host functions, which return constants
 //
 //   hivmc --version
+//   hivmc --micro-kernels   the table of micro-kernel families: pattern, pipe, types and ranks, separated by tabs
 //   hivmc module.mlir [--enable-...=...]... -o <dir>/<base>
 //
 // Errors go to stderr as "hivmc: error: line N: ..." with exit code 1 (2 for a wrong command line); then no file is left behind.
@@ -35,6 +36,7 @@ class UsageError : public std::runtime_error { using runtime_error::runtime_erro
 struct Options {
   std::string input, output;
   bool version = false;
+  bool micro_kernels = false;
 };
 
 bool is_ignored(std::string_view option) {
@@ -50,6 +52,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
     const std::string& a = arguments[i];
     if (a == "--version") {
       options.version = true;
+    } else if (a == "--micro-kernels") {
+      options.micro_kernels = true;
     } else if (a == "-o") {
       if (++i == arguments.size()) throw UsageError("-o needs a file name");
       options.output = arguments[i];
@@ -61,8 +65,9 @@ Options parse_options(const std::vector<std::string>& arguments) {
       throw UsageError("more than one input: '" + options.input + "' and '" + a + "'");
     }
   }
-  if (!options.version && options.input.empty()) throw UsageError("no input file");
-  if (!options.version && options.output.empty()) throw UsageError("no output: -o <dir>/<name> is missing");
+  const bool compiles = !options.version && !options.micro_kernels;
+  if (compiles && options.input.empty()) throw UsageError("no input file");
+  if (compiles && options.output.empty()) throw UsageError("no output: -o <dir>/<name> is missing");
   return options;
 }
 
@@ -108,6 +113,12 @@ class NewFile {
   bool published_ = false;
 };
 
+void print_micro_kernels() {
+  for (const hivm::MicroFamily& family : hivm::micro_families()) {
+    std::cout << family.pattern << '\t' << family.pipe << '\t' << family.types << '\t' << family.ranks << '\n';
+  }
+}
+
 void compile(const Options& options) {
   const std::string text = read_file(options.input);
   const std::string object = hivm::compile_module(text);
@@ -128,6 +139,10 @@ int main(int argc, char** argv) {
     const Options options = parse_options(std::vector<std::string>(argv + 1, argv + argc));
     if (options.version) {
       std::cout << kVersion << "\n";
+      return 0;
+    }
+    if (options.micro_kernels) {
+      print_micro_kernels();
       return 0;
     }
     compile(options);
