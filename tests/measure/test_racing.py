@@ -280,6 +280,13 @@ def test_the_report_accounts_for_every_launch() -> None:
     assert decision.margin == pytest.approx(others[0] - 1.0)
 
 
+def test_a_separated_leader_is_measured_again_beside_the_nearest() -> None:
+    decision = run(Race(3), FakeDevice([0.03, 0.01, 0.02], jitter=0.01))
+    assert (decision.winner, decision.stop) == (1, Stop.SEPARATED)
+    far, best, near = (len(lane.times_ms) for lane in decision.lanes)
+    assert best == near == far + CONFIRM_ROUNDS
+
+
 # --- broken readings -------------------------------------------------------------------------------------------------
 
 
@@ -317,6 +324,19 @@ def test_a_few_unusable_readings_cost_their_samples_only() -> None:
     decision = run(Race(2), device)
     assert decision.winner == 1
     assert sum(lane.launches - WARMUP_ROUNDS for lane in decision.lanes) > sum(len(x.times_ms) for x in decision.lanes)
+
+
+def test_readings_missing_while_the_device_was_fast_do_not_hide_the_best() -> None:
+    """Candidate 1 is 10 % faster, but its readings from the first two rounds, before the device halves, are lost."""
+    plan, round_ = Fixed(2, rounds=6, warmup_rounds=0), 0
+    while order := plan.next_round():
+        round_ += 1
+        speed = 1.0 if round_ <= 3 else 2.0
+        for index in order:
+            plan.add(index, math.nan if index == 1 and round_ <= 2 else speed * (0.010, 0.009)[index], 0.1)
+    decision = plan.verdict()
+    assert (decision.winner, decision.ties) == (1, (1,))
+    assert decision.margin == pytest.approx(1.0 / 0.9 - 1.0)
 
 
 def test_a_failing_candidate_is_launched_no_more() -> None:
