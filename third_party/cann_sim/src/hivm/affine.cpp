@@ -4,7 +4,7 @@ namespace hivm {
 namespace {
 
 using Kind = ir::AffineNode::Kind;
-constexpr int kDeepest = 100;       // nesting of an expression
+constexpr int kDeepest = 100;        // nesting of an expression
 constexpr size_t kMostNodes = 4096;  // of a map
 
 class Reader {
@@ -62,11 +62,16 @@ class Reader {
     int left = factor(depth);
     for (;;) {
       Kind kind;
-      if (cursor_.accept("*")) kind = Kind::Multiply;
-      else if (cursor_.accept("mod")) kind = Kind::Mod;
-      else if (cursor_.accept("floordiv")) kind = Kind::FloorDiv;
-      else if (cursor_.accept("ceildiv")) kind = Kind::CeilDiv;
-      else return left;
+      if (cursor_.accept("*"))
+        kind = Kind::Multiply;
+      else if (cursor_.accept("mod"))
+        kind = Kind::Mod;
+      else if (cursor_.accept("floordiv"))
+        kind = Kind::FloorDiv;
+      else if (cursor_.accept("ceildiv"))
+        kind = Kind::CeilDiv;
+      else
+        return left;
       left = add(kind, 0, left, factor(depth));
     }
   }

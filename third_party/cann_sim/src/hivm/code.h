@@ -1,7 +1,8 @@
 // The executable form of one entry function: a flat list of instructions over numbered slots.
 //
-// Every SSA value has its own slot (casts that change nothing share one), so that everything is resolved when the module is
-// loaded. Values known then are computed then: their slots are filled from `Code::scalars` and `Code::views` at each launch.
+// Every SSA value has its own slot (casts that change nothing share one), so that everything is resolved when
+// the module is loaded. Values known then are computed then: their slots are filled from `Code::scalars` and
+// `Code::views` at each launch.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -40,15 +41,16 @@ using Step = const Instruction* (*)(const Instruction*, Frame&);
 
 struct Instruction {
   Step step = nullptr;
-  int32_t cycles = 0;  // on the scalar unit
-  int32_t line = 0;    // in the module's text
+  int32_t cycles = 0;                   // on the scalar unit
+  int32_t line = 0;                     // in the module's text
   uint32_t a = 0, b = 0, c = 0, d = 0;  // slots, or an index into one of Code's tables
   int64_t extra = 0;
 };
 
 using Slots = std::array<uint32_t, kMaxRank>;
 
-// memref.subview, reinterpret_cast, expand_shape, view, pointer_cast, load and store: scalar slots for each dimension.
+// memref.subview, reinterpret_cast, expand_shape, view, pointer_cast, load and store: scalar slots for each
+// dimension.
 struct ViewRecipe {
   Slots offsets{}, sizes{}, strides{};
   std::array<uint8_t, kMaxRank> dimensions{};  // of the source; for subview: those that stay
@@ -90,9 +92,9 @@ struct Code {
   std::vector<CollapseRecipe> collapses;
   std::vector<CallSite> calls;
   std::vector<Scalar> scalars;
-  std::vector<View> views;                 // views on local memory hold the byte address as their base
-  std::vector<uint32_t> local_views;       // slots of `views` whose base is such an address
-  std::array<int64_t, 4> local_bytes{};    // by Space: how much local memory the function addresses
+  std::vector<View> views;               // views on local memory hold the byte address as their base
+  std::vector<uint32_t> local_views;     // slots of `views` whose base is such an address
+  std::array<int64_t, 4> local_bytes{};  // by Space: how much local memory the function addresses
 };
 
 }  // namespace hivm

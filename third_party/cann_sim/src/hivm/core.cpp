@@ -6,16 +6,10 @@
 namespace hivm {
 namespace {
 
-double latency_of(Pipe pipe) {
-  switch (pipe) {
-    case Pipe::V: return cost::kVectorLatencyCycles;
-    case Pipe::M: return cost::kCubeLatencyCycles;
-    case Pipe::Mte1: return cost::kLocalCopyLatencyCycles;
-    default: return 0;
-  }
-}
+double latency_of(Pipe pipe) { return pipe == Pipe::V ? cost::kVectorLatencyCycles : 0; }
 
-// Adds what a transfer takes: start and bursts, the slower of L2 and (for lines that miss) HBM, and the way there.
+// Adds what a transfer takes: start and bursts, the slower of L2 and (for lines that miss) HBM, and the way
+// there.
 void add_transfer(const Transfer& t, double l2_rate, Cycles& busy, Cycles& latency) {
   if (t.bursts == 0) return;
   const double start = cost::kTransferCycles + static_cast<double>(t.bursts - 1) * cost::kBurstCycles;
@@ -33,7 +27,8 @@ void SimulatedCore::start_block(int64_t block, const std::array<int64_t, 4>& loc
   block_ = block;
   timeline_.reset();
   scalar_busy_ = 0;
-  for (const Space space : {Space::Ub, Space::L1, Space::L0c}) memory_.fill(space, local_bytes[static_cast<size_t>(space)]);
+  for (const Space space : {Space::Ub, Space::L1, Space::L0c})
+    memory_.fill(space, local_bytes[static_cast<size_t>(space)]);
 }
 
 void SimulatedCore::check_global(const View& view) {
@@ -59,8 +54,9 @@ void SimulatedCore::spend(int64_t cycles) {
 void SimulatedCore::scalar_load(const std::byte* begin, int64_t bytes) {
   guard_.check(begin, begin + bytes);
   const Transfer t = traffic_.read(begin, bytes);
-  timeline_.spend(Cycles{cost::kScalarGmLoadCycles + (t.missing ? cost::kHbmLatencyCycles : cost::kL2LatencyCycles),
-                         cost::kScalarGmLoadCycles + cost::kL2LatencyCycles});
+  timeline_.spend(
+      Cycles{cost::kScalarGmLoadCycles + (t.missing ? cost::kHbmLatencyCycles : cost::kL2LatencyCycles),
+             cost::kScalarGmLoadCycles + cost::kL2LatencyCycles});
   scalar_busy_ += cost::kScalarGmLoadCycles + cost::kL2LatencyCycles;
 }
 

@@ -10,11 +10,20 @@ enum class Element : uint8_t { F64, F32, F16, BF16, I64, I32, I16, I8, I1 };
 
 constexpr int bits_of(Element e) {
   switch (e) {
-    case Element::F64: case Element::I64: return 64;
-    case Element::F32: case Element::I32: return 32;
-    case Element::F16: case Element::BF16: case Element::I16: return 16;
-    case Element::I8: return 8;
-    case Element::I1: return 1;
+    case Element::F64:
+    case Element::I64:
+      return 64;
+    case Element::F32:
+    case Element::I32:
+      return 32;
+    case Element::F16:
+    case Element::BF16:
+    case Element::I16:
+      return 16;
+    case Element::I8:
+      return 8;
+    case Element::I1:
+      return 1;
   }
   return 0;
 }

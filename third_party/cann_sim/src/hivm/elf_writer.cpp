@@ -85,8 +85,8 @@ Elf64_Ehdr file_header(uint16_t segments) {
 
 }  // namespace
 
-// Layout, addresses equal to file offsets: headers, .dynsym, .dynstr, .hash (read only); code on its own page (execute);
-// .dynamic on its own page (writable: the loader may relocate entries in place).
+// Layout, addresses equal to file offsets: headers, .dynsym, .dynstr, .hash (read only); code on its own page
+// (execute); .dynamic on its own page (writable: the loader may relocate entries in place).
 std::string constant_library(const std::string& soname, const std::vector<HostConstant>& functions) {
   constexpr uint16_t kSegments = 5;
 

@@ -18,10 +18,12 @@ constexpr uint32_t kMostBlocks = 65535;           // what fits into the 16 bits 
                        std::to_string(launch.argument_bytes) + " bytes)");
 }
 
-bool is_wide(const ir::Type& type) { return type.kind != ir::Type::Kind::Scalar || bits_of(type.element) == 64; }
+bool is_wide(const ir::Type& type) {
+  return type.kind != ir::Type::Kind::Scalar || bits_of(type.element) == 64;
+}
 
-// A dimension that the type leaves open is unknown here: the kernel gets a bare pointer. Its views are made by reinterpret_cast; a
-// size that no allocation has makes any other use an error.
+// A dimension that the type leaves open is unknown here: the kernel gets a bare pointer. Its views are made
+// by reinterpret_cast; a size that no allocation has makes any other use an error.
 constexpr int64_t kUnknownSize = int64_t{1} << 40;
 
 View argument_view(const ir::Type& type, uint64_t address) {
@@ -46,16 +48,19 @@ void decode_arguments(const Code& code, const Launch& launch, Frame& frame) {
   for (const CodeParameter& parameter : code.parameters) {
     const size_t width = is_wide(parameter.type) ? 8 : 4;
     at = (at + width - 1) / width * width;
-    if (at + width > launch.argument_bytes || !bytes) bad_arguments(code, launch, "the launch passes too few arguments");
+    if (at + width > launch.argument_bytes || !bytes)
+      bad_arguments(code, launch, "the launch passes too few arguments");
     const std::byte* p = bytes + at;
     const Element e = parameter.type.element;
     if (parameter.type.kind == ir::Type::Kind::MemRef) {
       frame.views[parameter.slot] = argument_view(parameter.type, from_bytes<uint64_t>(p));
     } else if (is_float(e)) {
       // f16 and bf16 arrive as a float.
-      frame.scalars[parameter.slot].f = width == 8 ? from_bytes<double>(p) : round_to(e, from_bytes<float>(p));
+      frame.scalars[parameter.slot].f =
+          width == 8 ? from_bytes<double>(p) : round_to(e, from_bytes<float>(p));
     } else {
-      frame.scalars[parameter.slot].i = width == 8 ? from_bytes<int64_t>(p) : wrap_to(e, from_bytes<int32_t>(p));
+      frame.scalars[parameter.slot].i =
+          width == 8 ? from_bytes<int64_t>(p) : wrap_to(e, from_bytes<int32_t>(p));
     }
     at += width;
   }
@@ -81,9 +86,12 @@ Frame make_frame(const Code& code, SimulatedCore& core) {
       const CallSite::Source& source = site.arguments[i];
       arguments[i].is_view = source.is_view;
       if (!source.constant) continue;
-      if (source.is_view) arguments[i].view = frame.views[source.slot];
-      else if (source.is_float) arguments[i].real = frame.scalars[source.slot].f;
-      else arguments[i].integer = frame.scalars[source.slot].i;
+      if (source.is_view)
+        arguments[i].view = frame.views[source.slot];
+      else if (source.is_float)
+        arguments[i].real = frame.scalars[source.slot].f;
+      else
+        arguments[i].integer = frame.scalars[source.slot].i;
     }
   }
   return frame;
@@ -99,12 +107,13 @@ void run_block(const Code& code, Frame& frame) {
 
 }  // namespace
 
-// Blocks run one after the other, in order: locks between blocks and floating point atomics then give the same result every time.
-// Blocks that are independent could be spread over host threads here, each with its own core and frame.
+// Blocks run one after the other, in order: locks between blocks and floating point atomics then give the
+// same result every time. Blocks that are independent could be spread over host threads here, each with its
+// own core and frame.
 Report execute(const Code& code, const Launch& launch, const GlobalMemory& memory) {
   if (launch.blocks > kMostBlocks) {
-    throw ExecutionError("kernel '" + code.entry + "': " + std::to_string(launch.blocks) + " blocks, at most " +
-                         std::to_string(kMostBlocks) + " can be launched");
+    throw ExecutionError("kernel '" + code.entry + "': " + std::to_string(launch.blocks) +
+                         " blocks, at most " + std::to_string(kMostBlocks) + " can be launched");
   }
   GlobalGuard guard(memory);
   Traffic traffic;
@@ -122,12 +131,15 @@ Report execute(const Code& code, const Launch& launch, const GlobalMemory& memor
         throw ExecutionError(std::to_string(left) + " flags are still set at the end");
       }
     } catch (const ExecutionError& error) {
-      throw ExecutionError("kernel '" + code.entry + "' block " + std::to_string(block) + ": " + error.what());
+      throw ExecutionError("kernel '" + code.entry + "' block " + std::to_string(block) + ": " +
+                           error.what());
     }
     const Cycles end = core.timeline().end();
     Cycles& total = cores[block % cost::kVectorCores];
-    for (int s = 0; s < kScenarios; s++) total[s] += cost::kBlockDispatchCycles + end[s] + cost::kBlockEndCycles;
-    for (int p = 0; p < kPipes; p++) report.pipe_busy_ns[p] += cost::nanoseconds(core.timeline().busy(static_cast<Pipe>(p)));
+    for (int s = 0; s < kScenarios; s++)
+      total[s] += cost::kBlockDispatchCycles + end[s] + cost::kBlockEndCycles;
+    for (int p = 0; p < kPipes; p++)
+      report.pipe_busy_ns[p] += cost::nanoseconds(core.timeline().busy(static_cast<Pipe>(p)));
     report.pipe_busy_ns[static_cast<int>(Pipe::S)] += cost::nanoseconds(core.scalar_busy());
   }
   Cycles longest{};
@@ -135,7 +147,8 @@ Report execute(const Code& code, const Launch& launch, const GlobalMemory& memor
     for (int s = 0; s < kScenarios; s++) longest[s] = std::max(longest[s], c[s]);
   }
   // All cores share HBM and L2: no launch is faster than these move its data.
-  const double hbm = static_cast<double>(traffic.total_missing() * cost::kL2LineBytes) / cost::bytes_per_cycle(cost::kHbmTotalGBs);
+  const double hbm = static_cast<double>(traffic.total_missing() * cost::kL2LineBytes) /
+                     cost::bytes_per_cycle(cost::kHbmTotalGBs);
   const double l2 = static_cast<double>(traffic.total_bytes()) / cost::bytes_per_cycle(cost::kL2TotalGBs);
   report.cold_ns = cost::nanoseconds(cost::kLaunchCycles + std::max({longest[kCold], hbm, l2}));
   report.warm_ns = cost::nanoseconds(cost::kLaunchCycles + std::max(longest[kWarm], l2));

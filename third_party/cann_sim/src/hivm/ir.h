@@ -1,5 +1,5 @@
-// A module as it is written: functions, operations, types and affine maps. Names are views into the module's text,
-// which must outlive it.
+// A module as it is written: functions, operations, types and affine maps. Names are views into the module's
+// text, which must outlive it.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -21,10 +21,11 @@ struct Type {
   enum class Kind : uint8_t { Scalar, MemRef, Pointer };
   Kind kind = Kind::Scalar;
   Element element = Element::I64;
-  bool is_index = false;   // element I64
+  bool is_index = false;    // element I64
   Space space = Space::Gm;  // memref only; gm when none is printed
   std::vector<int64_t> shape;
-  std::vector<int64_t> strides;  // as many as dimensions; row-major (kDynamic where unknown) when none are printed
+  std::vector<int64_t>
+      strides;  // as many as dimensions; row-major (kDynamic where unknown) when none are printed
   bool has_strides = false;
 };
 
@@ -59,13 +60,13 @@ struct Block {
 struct Op {
   std::string_view name;
   int line = 0;
-  std::vector<std::string_view> results;       // "%1:2" becomes "%1#0", "%1#1" (see Module::names)
+  std::vector<std::string_view> results;  // "%1:2" becomes "%1#0", "%1#1" (see Module::names)
   std::vector<Operand> operands;
-  std::vector<std::vector<Operand>> lists;     // offsets, sizes, strides
-  std::vector<std::vector<int64_t>> groups;    // reassociation
+  std::vector<std::vector<Operand>> lists;   // offsets, sizes, strides
+  std::vector<std::vector<int64_t>> groups;  // reassociation
   std::vector<Type> types;
-  std::string_view word;                       // predicate, callee, map name or core name
-  int64_t integer = 0;                         // literal of arith.constant
+  std::string_view word;  // predicate, callee, map name or core name
+  int64_t integer = 0;    // literal of arith.constant
   double real = 0;
   Pipe source = Pipe::S, target = Pipe::S;
   std::vector<Block> regions;
@@ -84,7 +85,9 @@ struct Function {
 
   bool is_entry() const { return attributes.find("hacc.entry") != attributes.npos; }
   bool is_host() const { return attributes.find("function_kind<HOST>") != attributes.npos; }
-  bool is_cube() const { return attributes.find("func_core_type = #hivm.func_core_type<AIC>") != attributes.npos; }
+  bool is_cube() const {
+    return attributes.find("func_core_type = #hivm.func_core_type<AIC>") != attributes.npos;
+  }
   bool is_mixed() const { return attributes.find("hivm.part_of_mix") != attributes.npos; }
 };
 

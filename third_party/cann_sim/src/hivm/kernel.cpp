@@ -34,7 +34,8 @@ std::map<std::string, Code, std::less<>> compile(std::string_view text) {
     Code code = lower_function(module, function);
     // Lowering comes first, so that the message names an operation where it can.
     if (function.is_cube() || function.is_mixed()) {
-      fail(function.line, "kernel '" + shown(function.name) + "' runs on cube cores, which are not supported yet");
+      fail(function.line,
+           "kernel '" + shown(function.name) + "' runs on cube cores, which are not supported yet");
     }
     entries.emplace(std::string(function.name), std::move(code));
   }
@@ -62,7 +63,8 @@ std::vector<HostConstant> host_constants(std::string_view text) {
     const bool simple = ops.size() == 2 && ops[0].name == "arith.constant" && ops[1].name == "return" &&
                         ops[0].results.size() == 1 && ops[1].operands.size() == 1 &&
                         ops[1].operands[0].name == ops[0].results[0];
-    if (!simple) fail(function.line, "host function '" + shown(function.name) + "' does not simply return a constant");
+    if (!simple)
+      fail(function.line, "host function '" + shown(function.name) + "' does not simply return a constant");
     constants.push_back({std::string(function.name), ops[0].integer});
   }
   return constants;

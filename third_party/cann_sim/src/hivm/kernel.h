@@ -23,7 +23,7 @@ struct Range {
 };
 
 struct Launch {
-  std::string entry;       // the name given to rtFunctionRegister: "<kernel>", also for a mixed pair
+  std::string entry;  // the name given to rtFunctionRegister: "<kernel>", also for a mixed pair
   uint32_t blocks = 0;
   const void* arguments = nullptr;  // the packed argument struct
   uint32_t argument_bytes = 0;
@@ -35,23 +35,26 @@ struct Report {
   double warm_ns = 0;  // every touch hits
   // Global memory touched, merged, sorted. Writes are exact; reads may have gaps of up to 512 bytes filled.
   std::vector<Range> reads, writes;
-  double pipe_busy_ns[kPipes] = {};   // summed over cores; for the profiler's columns
+  double pipe_busy_ns[kPipes] = {};  // summed over cores; for the profiler's columns
 };
 
 class Program {
  public:
   virtual ~Program() = default;
-  // Executes all blocks on host memory. Throws ExecutionError (bad address, hang, unknown entry); memory is then undefined.
+  // Executes all blocks on host memory. Throws ExecutionError (bad address, hang, unknown entry); memory is
+  // then undefined.
   virtual Report run(const Launch& launch, const GlobalMemory& memory) const = 0;
 };
 
 // Reads what hivmc wrote. Throws CompileError on foreign or damaged bytes.
 std::shared_ptr<const Program> load_program(std::string_view object);
 
-// Compiles module text into an object. Throws CompileError that names the operation or micro-kernel and its line.
+// Compiles module text into an object. Throws CompileError that names the operation or micro-kernel and its
+// line.
 std::string compile_module(std::string_view text);
 
-// The constant-returning host functions of a module ("<kernel>_infer_task_type_function" -> 10, ...), in order.
+// The constant-returning host functions of a module ("<kernel>_infer_task_type_function" -> 10, ...), in
+// order.
 struct HostConstant {
   std::string name;
   int64_t value = 0;

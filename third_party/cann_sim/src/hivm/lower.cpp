@@ -13,7 +13,9 @@ std::string quoted(std::string_view text) { return "'" + shown(text) + "'"; }
 
 }  // namespace
 
-Lowering::Lowering(const ir::Module& module, Code& code) : module_(module), code_(code) { constants_.code = &code; }
+Lowering::Lowering(const ir::Module& module, Code& code) : module_(module), code_(code) {
+  constants_.code = &code;
+}
 
 // ---- scopes and slots
 
@@ -67,7 +69,8 @@ const Value& Lowering::scalar(const ir::Op& op, size_t operand) const {
 
 const Value& Lowering::view(const ir::Op& op, size_t operand) const {
   const Value& value = lookup(op.line, op.operands.at(operand).name);
-  if (!value.is_view) fail(op.line, quoted(op.name) + " on " + quoted(op.operands[operand].name) + ", which is no memref");
+  if (!value.is_view)
+    fail(op.line, quoted(op.name) + " on " + quoted(op.operands[operand].name) + ", which is no memref");
   return value;
 }
 
@@ -130,11 +133,13 @@ void Lowering::function(const ir::Function& function) {
     value.element = parameter.type.element;
     value.space = parameter.type.space;
     value.rank = static_cast<uint8_t>(parameter.type.shape.size());
-    if (value.is_view && value.space != Space::Gm) fail(function.line, "a parameter in local memory is not supported");
+    if (value.is_view && value.space != Space::Gm)
+      fail(function.line, "a parameter in local memory is not supported");
     define(here, parameter.name, value);
     code_.parameters.push_back({parameter.type, value.slot});
   }
-  if (!block(function.body, "return", here).empty()) fail(function.line, "an entry function that returns a value");
+  if (!block(function.body, "return", here).empty())
+    fail(function.line, "an entry function that returns a value");
   Instruction end;
   end.step = step::stop;
   emit(end);
@@ -308,7 +313,8 @@ void Lowering::while_loop(const ir::Op& op) {
   const size_t to_end = here();
   emit(leave);
   const std::vector<std::string_view>& names = op.regions[1].arguments;
-  if (names.size() != after.size()) fail(op.line, "'scf.while' passes on another number of values than its body takes");
+  if (names.size() != after.size())
+    fail(op.line, "'scf.while' passes on another number of values than its body takes");
   for (size_t i = 0; i < after.size(); i++) define(op, names[i], after[i]);
   const std::vector<Value> next = block(op.regions[1], "scf.yield", op);
   leave_scope(outside);

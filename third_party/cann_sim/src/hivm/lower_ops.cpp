@@ -16,7 +16,8 @@ int integer_cycles(std::string_view name) {
   return name == "muli" ? cost::kScalarMultiplyCycles : cost::kScalarCycles;
 }
 
-Instruction two_operands(const ir::Op& op, Step step, int cycles, const Value& a, const Value& b, uint32_t to) {
+Instruction two_operands(const ir::Op& op, Step step, int cycles, const Value& a, const Value& b,
+                         uint32_t to) {
   Instruction i;
   i.step = step;
   i.cycles = cycles;
@@ -29,11 +30,16 @@ Instruction two_operands(const ir::Op& op, Step step, int cycles, const Value& a
 
 Step wrap_step(Element e) {
   switch (e) {
-    case Element::I32: return step::wrap_i32;
-    case Element::I16: return step::wrap_i16;
-    case Element::I8: return step::wrap_i8;
-    case Element::I1: return step::wrap_i1;
-    default: return nullptr;
+    case Element::I32:
+      return step::wrap_i32;
+    case Element::I16:
+      return step::wrap_i16;
+    case Element::I8:
+      return step::wrap_i8;
+    case Element::I1:
+      return step::wrap_i1;
+    default:
+      return nullptr;
   }
 }
 
@@ -42,8 +48,10 @@ Step wrap_step(Element e) {
 void Lowering::arith_constant(const ir::Op& op) {
   const ir::Type& type = op.types[0];
   Scalar scalar;
-  if (is_float(type.element)) scalar.f = op.real;
-  else scalar.i = wrap_to(type.element, op.integer);
+  if (is_float(type.element))
+    scalar.f = op.real;
+  else
+    scalar.i = wrap_to(type.element, op.integer);
   define_result(op, constant(type.element, scalar));
 }
 
@@ -54,7 +62,8 @@ void Lowering::arith_binary(const ir::Op& op) {
   const bool real = is_float(a.element);
   const Step step = real ? float_binary(name, a.element) : integer_binary(name, a.element);
   if (!step) fail(op.line, "operation " + quoted(op.name) + " is not supported for this type");
-  const int cycles = real ? (name == "divf" ? cost::kScalarDivideCycles : cost::kScalarFloatCycles) : integer_cycles(name);
+  const int cycles =
+      real ? (name == "divf" ? cost::kScalarDivideCycles : cost::kScalarFloatCycles) : integer_cycles(name);
   Value result = scalar_result(a.element);
   result.constant = emit_pure(two_operands(op, step, cycles, a, b, result.slot), a.constant && b.constant);
   define_result(op, result);
@@ -68,7 +77,8 @@ void Lowering::arith_compare(const ir::Op& op) {
     fail(op.line, "operation " + quoted(op.name) + " " + quoted(op.word) + " is not supported for this type");
   }
   Value result = scalar_result(Element::I1);
-  result.constant = emit_pure(two_operands(op, step, cost::kScalarCycles, a, b, result.slot), a.constant && b.constant);
+  result.constant =
+      emit_pure(two_operands(op, step, cost::kScalarCycles, a, b, result.slot), a.constant && b.constant);
   define_result(op, result);
 }
 
@@ -101,12 +111,17 @@ void Lowering::arith_convert(const ir::Op& op) {
   i.cycles = cost::kScalarCycles;
   if (is_float(from.element) || is_float(to)) {
     i.cycles = cost::kScalarFloatCycles;
-    if (is_float(from.element) && is_float(to)) i.step = float_to_float(to);
-    else if (is_float(to) && (name == "sitofp" || name == "uitofp")) i.step = integer_to_float(to);
-    else if (is_float(from.element) && name == "fptosi") i.step = float_to_integer(to);
-    if (name == "uitofp" && from.element != Element::I1) i.step = nullptr;  // only a bool is non-negative for certain
+    if (is_float(from.element) && is_float(to))
+      i.step = float_to_float(to);
+    else if (is_float(to) && (name == "sitofp" || name == "uitofp"))
+      i.step = integer_to_float(to);
+    else if (is_float(from.element) && name == "fptosi")
+      i.step = float_to_integer(to);
+    if (name == "uitofp" && from.element != Element::I1)
+      i.step = nullptr;  // only a bool is non-negative for certain
   } else if (name == "extui" || name == "index_castui") {
-    if (bits_of(to) < bits_of(from.element)) i.step = wrap_step(to);
+    if (bits_of(to) < bits_of(from.element))
+      i.step = wrap_step(to);
     else if (from.element != Element::I64 && from.element != Element::I1) {
       i.step = step::mask;
       i.extra = static_cast<int64_t>((1ull << bits_of(from.element)) - 1);
@@ -125,8 +140,8 @@ void Lowering::arith_convert(const ir::Op& op) {
     Value source = from;
     if (name == "sitofp" && from.element == Element::I1) {
       source = scalar_result(Element::I64);
-      source.constant = emit_pure(two_operands(op, step::sign_of_bit, cost::kScalarCycles, from, from, source.slot),
-                                  from.constant);
+      source.constant = emit_pure(
+          two_operands(op, step::sign_of_bit, cost::kScalarCycles, from, from, source.slot), from.constant);
     }
     i.a = source.slot;
     result = scalar_result(to);
@@ -143,8 +158,10 @@ void Lowering::arith_unary(const ir::Op& op) {
   if (!step) fail(op.line, "operation " + quoted(op.name) + " is not supported for this type");
   const bool simple = name == "absf" || name == "negf";
   Value result = scalar_result(a.element);
-  result.constant = emit_pure(
-      two_operands(op, step, simple ? cost::kScalarFloatCycles : cost::kScalarDivideCycles, a, a, result.slot), a.constant);
+  result.constant =
+      emit_pure(two_operands(op, step, simple ? cost::kScalarFloatCycles : cost::kScalarDivideCycles, a, a,
+                             result.slot),
+                a.constant);
   define_result(op, result);
 }
 
@@ -163,15 +180,19 @@ void Lowering::arith_multiply_extended(const ir::Op& op) {
   define_results(op, {low, high});
 }
 
-Value Lowering::affine_node(const ir::Op& op, const ir::AffineMap& map, int node, const std::vector<Value>& dimensions,
-                            const std::vector<Value>& symbols) {
+Value Lowering::affine_node(const ir::Op& op, const ir::AffineMap& map, int node,
+                            const std::vector<Value>& dimensions, const std::vector<Value>& symbols) {
   using Kind = ir::AffineNode::Kind;
   const ir::AffineNode& n = map.nodes[node];
   switch (n.kind) {
-    case Kind::Constant: return literal(n.value);
-    case Kind::Dimension: return dimensions[n.value];
-    case Kind::Symbol: return symbols[n.value];
-    default: break;
+    case Kind::Constant:
+      return literal(n.value);
+    case Kind::Dimension:
+      return dimensions[n.value];
+    case Kind::Symbol:
+      return symbols[n.value];
+    default:
+      break;
   }
   const Value a = affine_node(op, map, n.left, dimensions, symbols);
   const Value b = affine_node(op, map, n.right, dimensions, symbols);
@@ -188,9 +209,15 @@ Value Lowering::affine_node(const ir::Op& op, const ir::AffineMap& map, int node
       step = integer_binary("muli", Element::I64);
       cycles = cost::kScalarMultiplyCycles;
       break;
-    case Kind::Mod: step = step::floor_mod; break;
-    case Kind::FloorDiv: step = step::floor_divide; break;
-    default: step = step::ceil_divide; break;
+    case Kind::Mod:
+      step = step::floor_mod;
+      break;
+    case Kind::FloorDiv:
+      step = step::floor_divide;
+      break;
+    default:
+      step = step::ceil_divide;
+      break;
   }
   Value result = scalar_result(Element::I64);
   result.constant = emit_pure(two_operands(op, step, cycles, a, b, result.slot), a.constant && b.constant);
@@ -205,10 +232,12 @@ void Lowering::affine(const ir::Op& op) {
   for (int k = 0; k < 2; k++) {
     for (const ir::Operand& o : op.lists[k]) given[k].push_back(operand(op, o));
   }
-  if (static_cast<int>(given[0].size()) != map.dimensions || static_cast<int>(given[1].size()) != map.symbols) {
+  if (static_cast<int>(given[0].size()) != map.dimensions ||
+      static_cast<int>(given[1].size()) != map.symbols) {
     fail(op.line, "affine map " + quoted(op.word) + " is given another number of values than it takes");
   }
-  if (op.name == "affine.apply" && map.results.size() != 1) fail(op.line, "'affine.apply' needs a map with one result");
+  if (op.name == "affine.apply" && map.results.size() != 1)
+    fail(op.line, "'affine.apply' needs a map with one result");
   Value result = affine_node(op, map, map.results[0], given[0], given[1]);
   const Step pick = integer_binary(op.name == "affine.min" ? "minsi" : "maxsi", Element::I64);
   for (size_t i = 1; i < map.results.size(); i++) {
@@ -230,7 +259,8 @@ void Lowering::call(const ir::Op& op) {
   std::vector<Argument> arguments;
   for (const ir::Operand& operand : op.operands) {
     const Value& value = lookup(op.line, operand.name);
-    site.arguments.push_back({value.slot, value.is_view, !value.is_view && is_float(value.element), value.constant});
+    site.arguments.push_back(
+        {value.slot, value.is_view, !value.is_view && is_float(value.element), value.constant});
   }
   if (!op.results.empty()) fail(op.line, "micro-kernel " + quoted(op.word) + " has no results");
   Instruction i;
@@ -243,7 +273,8 @@ void Lowering::call(const ir::Op& op) {
 }
 
 void Lowering::flag(const ir::Op& op) {
-  if (op.source == Pipe::All || op.target == Pipe::All) fail(op.line, quoted(op.name) + " with PIPE_ALL is not supported");
+  if (op.source == Pipe::All || op.target == Pipe::All)
+    fail(op.line, quoted(op.name) + " with PIPE_ALL is not supported");
   Instruction i;
   i.step = op.name == "hivm.hir.set_flag" ? step::set_flag : step::wait_flag;
   i.cycles = cost::kIssueCycles;
@@ -326,18 +357,19 @@ const std::unordered_map<std::string_view, Lowering::Handler>& Lowering::handler
         {"llvm.getelementptr", &L::debug_pointer},
     };
     for (const std::string_view name :
-         {"arith.addi", "arith.subi", "arith.muli", "arith.divsi", "arith.remsi", "arith.divui", "arith.remui",
-          "arith.andi", "arith.ori", "arith.xori", "arith.shli", "arith.shrsi", "arith.shrui", "arith.maxsi",
-          "arith.minsi", "arith.maxui", "arith.minui", "arith.addf", "arith.subf", "arith.mulf", "arith.divf",
-          "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf"}) {
+         {"arith.addi",  "arith.subi",     "arith.muli",     "arith.divsi",   "arith.remsi",
+          "arith.divui", "arith.remui",    "arith.andi",     "arith.ori",     "arith.xori",
+          "arith.shli",  "arith.shrsi",    "arith.shrui",    "arith.maxsi",   "arith.minsi",
+          "arith.maxui", "arith.minui",    "arith.addf",     "arith.subf",    "arith.mulf",
+          "arith.divf",  "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf"}) {
       table[name] = &L::arith_binary;
     }
     for (const std::string_view name : {"math.sqrt", "math.absf", "math.exp", "math.log", "arith.negf"}) {
       table[name] = &L::arith_unary;
     }
     for (const std::string_view name :
-         {"arith.index_cast", "arith.index_castui", "arith.trunci", "arith.extsi", "arith.extui", "arith.sitofp",
-          "arith.uitofp", "arith.fptosi", "arith.truncf", "arith.extf"}) {
+         {"arith.index_cast", "arith.index_castui", "arith.trunci", "arith.extsi", "arith.extui",
+          "arith.sitofp", "arith.uitofp", "arith.fptosi", "arith.truncf", "arith.extf"}) {
       table[name] = &L::arith_convert;
     }
     return table;

@@ -14,8 +14,10 @@ std::string quoted(std::string_view text) { return "'" + shown(text) + "'"; }
 // Address arithmetic per dimension that is not known beforehand.
 int view_cycles(size_t dimensions) { return static_cast<int>(dimensions) * cost::kScalarCycles; }
 
-// The dimensions that stay when memref.subview drops unit dimensions. `sizes`: of the subview, `shape`: of the result type.
-bool kept_dimensions(const std::vector<ir::Operand>& sizes, const std::vector<int64_t>& shape, ViewRecipe& recipe) {
+// The dimensions that stay when memref.subview drops unit dimensions. `sizes`: of the subview, `shape`: of
+// the result type.
+bool kept_dimensions(const std::vector<ir::Operand>& sizes, const std::vector<int64_t>& shape,
+                     ViewRecipe& recipe) {
   size_t drop = sizes.size() - shape.size(), next = 0;
   recipe.kept = 0;
   for (size_t d = 0; d < sizes.size(); d++) {
@@ -35,7 +37,8 @@ bool kept_dimensions(const std::vector<ir::Operand>& sizes, const std::vector<in
 
 void Lowering::slots(const ir::Op& op, const std::vector<ir::Operand>& list, Slots& into, bool& constant) {
   if (list.size() > kMaxRank) {
-    fail(op.line, quoted(op.name) + " with more than " + std::to_string(kMaxRank) + " dimensions is not supported");
+    fail(op.line,
+         quoted(op.name) + " with more than " + std::to_string(kMaxRank) + " dimensions is not supported");
   }
   for (size_t i = 0; i < list.size(); i++) {
     const Value value = operand(op, list[i]);
@@ -44,8 +47,8 @@ void Lowering::slots(const ir::Op& op, const std::vector<ir::Operand>& list, Slo
   }
 }
 
-void Lowering::define_view(const ir::Op& op, Step step, uint32_t source, const ViewRecipe& recipe, Value result,
-                           bool constant) {
+void Lowering::define_view(const ir::Op& op, Step step, uint32_t source, const ViewRecipe& recipe,
+                           Value result, bool constant) {
   result.is_view = true;
   result.slot = new_view();
   Instruction i;
@@ -76,12 +79,16 @@ void Lowering::pointer_cast(const ir::Op& op) {
   size_t next = 0;
   std::vector<ir::Operand> sizes, strides;
   for (const int64_t size : type.shape) {
-    if (size != ir::kDynamic) sizes.push_back({{}, size});
-    else if (next < op.lists[0].size()) sizes.push_back(op.lists[0][next++]);
-    else fail(op.line, "'hivm.hir.pointer_cast' lacks a size");
+    if (size != ir::kDynamic)
+      sizes.push_back({{}, size});
+    else if (next < op.lists[0].size())
+      sizes.push_back(op.lists[0][next++]);
+    else
+      fail(op.line, "'hivm.hir.pointer_cast' lacks a size");
   }
   for (const int64_t stride : type.strides) {
-    if (stride == ir::kDynamic) fail(op.line, "'hivm.hir.pointer_cast' with an unknown stride is not supported");
+    if (stride == ir::kDynamic)
+      fail(op.line, "'hivm.hir.pointer_cast' with an unknown stride is not supported");
     strides.push_back({{}, stride});
   }
   slots(op, sizes, recipe.sizes, constant);
@@ -96,7 +103,8 @@ void Lowering::pointer_cast(const ir::Op& op) {
   result.rank = recipe.rank;
   define_view(op, step::pointer_cast, address.slot, recipe, result, constant);
   int64_t end = capacity_of(type.space);
-  if (const Value made = lookup(op.line, op.results[0]); made.constant && is_sane(constants_.views[made.slot])) {
+  if (const Value made = lookup(op.line, op.results[0]);
+      made.constant && is_sane(constants_.views[made.slot])) {
     end = std::min<int64_t>(end, reinterpret_cast<int64_t>(extent_of(constants_.views[made.slot]).end));
   }
   int64_t& used = code_.local_bytes[static_cast<size_t>(type.space)];
@@ -126,7 +134,8 @@ void Lowering::subview(const ir::Op& op) {
   const std::vector<ir::Operand>& sizes = op.lists[1];
   const std::vector<int64_t>& shape = op.types[1].shape;
   if (op.lists[0].size() != source.rank || sizes.size() != source.rank || op.lists[2].size() != source.rank) {
-    fail(op.line, "'memref.subview' of a memref with " + std::to_string(source.rank) + " dimensions with other lists");
+    fail(op.line,
+         "'memref.subview' of a memref with " + std::to_string(source.rank) + " dimensions with other lists");
   }
   ViewRecipe recipe;
   bool constant = source.constant;
@@ -150,10 +159,12 @@ void Lowering::collapse_shape(const ir::Op& op) {
     for (const int64_t d : group) {
       if (d != next++) fail(op.line, "'memref.collapse_shape' with groups that are not in order");
     }
-    if (group.empty() || next > source.rank) fail(op.line, "'memref.collapse_shape' with groups beyond the memref");
+    if (group.empty() || next > source.rank)
+      fail(op.line, "'memref.collapse_shape' with groups beyond the memref");
     recipe.ends[recipe.groups++] = static_cast<uint8_t>(next);
   }
-  if (next != source.rank && !op.groups.empty()) fail(op.line, "'memref.collapse_shape' leaves out dimensions");
+  if (next != source.rank && !op.groups.empty())
+    fail(op.line, "'memref.collapse_shape' leaves out dimensions");
   Value result = source;
   result.rank = recipe.groups;
   result.slot = new_view();
@@ -177,10 +188,12 @@ void Lowering::expand_shape(const ir::Op& op) {
   slots(op, op.lists[0], recipe.sizes, constant);
   recipe.rank = static_cast<uint8_t>(op.lists[0].size());
   int64_t next = 0;
-  if (op.groups.size() != source.rank) fail(op.line, "'memref.expand_shape' with another number of groups than dimensions");
+  if (op.groups.size() != source.rank)
+    fail(op.line, "'memref.expand_shape' with another number of groups than dimensions");
   for (size_t g = 0; g < op.groups.size(); g++) {
     for (const int64_t d : op.groups[g]) {
-      if (d != next || d >= recipe.rank) fail(op.line, "'memref.expand_shape' with groups that are not in order");
+      if (d != next || d >= recipe.rank)
+        fail(op.line, "'memref.expand_shape' with groups that are not in order");
       recipe.dimensions[next++] = static_cast<uint8_t>(g);
     }
   }
@@ -193,18 +206,23 @@ void Lowering::expand_shape(const ir::Op& op) {
 void Lowering::typed_view(const ir::Op& op) {
   const Value source = view(op, 0);
   const ir::Type& type = op.types[1];
-  if (source.element != Element::I8 || source.rank != 1 || type.kind != ir::Type::Kind::MemRef || op.lists[0].size() != 1) {
+  if (source.element != Element::I8 || source.rank != 1 || type.kind != ir::Type::Kind::MemRef ||
+      op.lists[0].size() != 1) {
     fail(op.line, "'memref.view' of anything but a row of i8 is not supported");
   }
-  if (type.space != source.space || type.has_strides) fail(op.line, "'memref.view' changes the space or the layout");
+  if (type.space != source.space || type.has_strides)
+    fail(op.line, "'memref.view' changes the space or the layout");
   ViewRecipe recipe;
   bool constant = source.constant;
   std::vector<ir::Operand> sizes;
   size_t next = 0;
   for (const int64_t size : type.shape) {
-    if (size != ir::kDynamic) sizes.push_back({{}, size});
-    else if (next < op.lists[1].size()) sizes.push_back(op.lists[1][next++]);
-    else fail(op.line, "'memref.view' lacks a size");
+    if (size != ir::kDynamic)
+      sizes.push_back({{}, size});
+    else if (next < op.lists[1].size())
+      sizes.push_back(op.lists[1][next++]);
+    else
+      fail(op.line, "'memref.view' lacks a size");
   }
   slots(op, op.lists[0], recipe.offsets, constant);
   slots(op, sizes, recipe.sizes, constant);
@@ -251,7 +269,8 @@ void Lowering::metadata(const ir::Op& op) {
     i.d = result.slot;
     i.extra = extra;
     result.constant = emit_pure(i, source.constant);
-    if (result.is_view && result.constant && result.space != Space::Gm) code_.local_views.push_back(result.slot);
+    if (result.is_view && result.constant && result.space != Space::Gm)
+      code_.local_views.push_back(result.slot);
     results.push_back(result);
   };
   Value base = source;
@@ -266,16 +285,17 @@ void Lowering::metadata(const ir::Op& op) {
 
 void Lowering::load(const ir::Op& op) {
   const Value source = view(op, 0);
-  if (op.lists[0].size() != source.rank) fail(op.line, "'memref.load' with another number of indices than dimensions");
+  if (op.lists[0].size() != source.rank)
+    fail(op.line, "'memref.load' with another number of indices than dimensions");
   ViewRecipe recipe;
   bool constant = false;
   slots(op, op.lists[0], recipe.offsets, constant);
   recipe.rank = source.rank;
   const Value result = scalar_result(source.element);
   Instruction i;
-  i.step = is_float(source.element)           ? step::load_float
+  i.step = is_float(source.element)        ? step::load_float
            : source.element == Element::I1 ? step::load_bit
-                                              : step::load_integer;
+                                           : step::load_integer;
   i.cycles = source.space == Space::Gm ? 0 : cost::kScalarUbCycles;
   i.line = op.line;
   i.a = source.slot;
@@ -289,17 +309,19 @@ void Lowering::load(const ir::Op& op) {
 void Lowering::store(const ir::Op& op) {
   const Value value = scalar(op, 0);
   const Value target = view(op, 1);
-  if (op.lists[0].size() != target.rank) fail(op.line, "'memref.store' with another number of indices than dimensions");
-  if (value.element != target.element) fail(op.line, "'memref.store' of a value of another type than the memref's");
+  if (op.lists[0].size() != target.rank)
+    fail(op.line, "'memref.store' with another number of indices than dimensions");
+  if (value.element != target.element)
+    fail(op.line, "'memref.store' of a value of another type than the memref's");
   if (!op.results.empty()) fail(op.line, "'memref.store' has no results");
   ViewRecipe recipe;
   bool constant = false;
   slots(op, op.lists[0], recipe.offsets, constant);
   recipe.rank = target.rank;
   Instruction i;
-  i.step = is_float(target.element)           ? step::store_float
+  i.step = is_float(target.element)        ? step::store_float
            : target.element == Element::I1 ? step::store_bit
-                                              : step::store_integer;
+                                           : step::store_integer;
   i.cycles = target.space == Space::Gm ? 0 : cost::kScalarUbCycles;
   i.line = op.line;
   i.a = target.slot;

@@ -1,4 +1,5 @@
-// The state of lowering one function: scopes, slots, the code so far. Used by lower.cpp (control flow) and lower_ops.cpp.
+// The state of lowering one function: scopes, slots, the code so far. Used by lower.cpp (control flow) and
+// lower_ops.cpp.
 #pragma once
 #include <string>
 #include <unordered_map>
@@ -48,8 +49,8 @@ class Lowering {
 
   // ---- code
   void emit(const Instruction& instruction) { code_.instructions.push_back(instruction); }
-  // An instruction without side effects that writes slot d (a scalar or a view): computed at once when `constant`.
-  // Returns whether it was.
+  // An instruction without side effects that writes slot d (a scalar or a view): computed at once when
+  // `constant`. Returns whether it was.
   bool emit_pure(const Instruction& instruction, bool constant);
   size_t here() const { return code_.instructions.size(); }
   void jump_to_here(size_t from) { code_.instructions[from].extra = static_cast<int64_t>(here() - from); }
@@ -75,8 +76,8 @@ class Lowering {
   void arith_unary(const ir::Op& op);
   void arith_multiply_extended(const ir::Op& op);
   void affine(const ir::Op& op);
-  Value affine_node(const ir::Op& op, const ir::AffineMap& map, int node, const std::vector<Value>& dimensions,
-                    const std::vector<Value>& symbols);
+  Value affine_node(const ir::Op& op, const ir::AffineMap& map, int node,
+                    const std::vector<Value>& dimensions, const std::vector<Value>& symbols);
   void call(const ir::Op& op);
   void flag(const ir::Op& op);
   void barrier(const ir::Op& op);
@@ -100,7 +101,8 @@ class Lowering {
   // Fills `into` from a list of the operation and clears `constant` unless all are constants.
   void slots(const ir::Op& op, const std::vector<ir::Operand>& list, Slots& into, bool& constant);
   // Emits a step that makes a view from `source` (may be constant) and defines the result.
-  void define_view(const ir::Op& op, Step step, uint32_t source, const ViewRecipe& recipe, Value result, bool constant);
+  void define_view(const ir::Op& op, Step step, uint32_t source, const ViewRecipe& recipe, Value result,
+                   bool constant);
 
   const ir::Module& module_;
   Code& code_;

@@ -54,7 +54,8 @@ void GlobalGuard::check(const std::byte* begin, const std::byte* end) {
   uint64_t& good = good_[first % good_.size()];
   if (first == last && good == first && first != 0) return;
   if (!memory_.contains(begin, end)) {
-    throw ExecutionError("global memory access outside of every allocation: " + hex(begin) + " to " + hex(end));
+    throw ExecutionError("global memory access outside of every allocation: " + hex(begin) + " to " +
+                         hex(end));
   }
   const auto* window = reinterpret_cast<const std::byte*>(first * kWindow);
   if (first == last && memory_.contains(window, window + kWindow)) good = first;

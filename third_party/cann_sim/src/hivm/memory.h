@@ -18,7 +18,8 @@ class LocalMemory {
   // Throws ExecutionError when this kind of core has no such memory.
   std::byte* start(Space space) const;
   int64_t bytes(Space space) const { return parts_[static_cast<size_t>(space)].bytes; }
-  // Sets the first `bytes` to 0xFF (NaN, -1), so that a kernel that reads what it never wrote shows it. Done before each block.
+  // Sets the first `bytes` to 0xFF (NaN, -1), so that a kernel that reads what it never wrote shows it. Done
+  // before each block.
   void fill(Space space, int64_t bytes) const;
 
  private:
@@ -30,8 +31,8 @@ class LocalMemory {
   std::array<Part, 4> parts_;
 };
 
-// Asks the allocator whether an access lies in one allocation and remembers windows that do, because a gather asks for every
-// element. One launch uses it; allocations must not go away meanwhile.
+// Asks the allocator whether an access lies in one allocation and remembers windows that do, because a gather
+// asks for every element. One launch uses it; allocations must not go away meanwhile.
 class GlobalGuard {
  public:
   explicit GlobalGuard(const GlobalMemory& memory) : memory_(memory) {}

@@ -1,9 +1,9 @@
 // The boundary between the executor and the library of micro-kernels (hivm/micro/*.cpp).
 //
-// A micro-kernel is found once, when the module is loaded, by its name ("vadd_2d_float"); the lookup parses family, rank
-// and types and returns a function specialised for them. The executor calls it with the decoded arguments; it computes
-// on memory at once and tells the core what the hardware would have been given to do (issue), which is all that timing
-// and race detection see.
+// A micro-kernel is found once, when the module is loaded, by its name ("vadd_2d_float"); the lookup parses
+// family, rank and types and returns a function specialised for them. The executor calls it with the decoded
+// arguments; it computes on memory at once and tells the core what the hardware would have been given to do
+// (issue), which is all that timing and race detection see.
 #pragma once
 #include <memory>
 #include <stdexcept>
@@ -18,7 +18,8 @@ namespace hivm {
 enum class Pipe : uint8_t { S, V, M, Mte1, Mte2, Mte3, Fix, All };
 inline constexpr int kPipes = 7;  // without All
 
-// One argument: a view, or a scalar that is already rounded to its type (integers sign-extended in `integer`).
+// One argument: a view, or a scalar that is already rounded to its type (integers sign-extended in
+// `integer`).
 struct Argument {
   View view;
   int64_t integer = 0;
@@ -26,8 +27,9 @@ struct Argument {
   bool is_view = false;
 };
 
-// What a pipe is given. `cycles`: how long it is busy, without waiting for global memory. `gm_read`/`gm_write`: the view in
-// global memory that it moves (nullptr: none): the core adds the time of the transfer, which depends on L2.
+// What a pipe is given. `cycles`: how long it is busy, without waiting for global memory.
+// `gm_read`/`gm_write`: the view in global memory that it moves (nullptr: none): the core adds the time of
+// the transfer, which depends on L2.
 struct Work {
   Pipe pipe = Pipe::V;
   double cycles = 0;
@@ -55,16 +57,22 @@ struct MicroKernel {
   virtual void run(Core& core, const std::vector<Argument>& arguments) const = 0;
 };
 
-// nullptr when the name is of no known family, or of a known family with a type or rank that is not supported.
+// nullptr when the name is of no known family, or of a known family with a type or rank that is not
+// supported.
 std::shared_ptr<const MicroKernel> find_micro_kernel(std::string_view name);
 
-// One row per supported family: pattern, pipe, types, ranks (for hivmc's messages and the generated table in the README).
+// One row per supported family: pattern, pipe, types, ranks (for hivmc's messages and the generated table in
+// the README).
 struct MicroFamily {
   std::string pattern, pipe, types, ranks;
 };
 const std::vector<MicroFamily>& micro_families();
 
-class CompileError : public std::runtime_error { using runtime_error::runtime_error; };
-class ExecutionError : public std::runtime_error { using runtime_error::runtime_error; };
+class CompileError : public std::runtime_error {
+  using runtime_error::runtime_error;
+};
+class ExecutionError : public std::runtime_error {
+  using runtime_error::runtime_error;
+};
 
 }  // namespace hivm

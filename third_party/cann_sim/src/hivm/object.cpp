@@ -45,12 +45,14 @@ std::string_view unpack_object(std::string_view object) {
   }
   std::memcpy(&header, object.data(), sizeof header);
   if (header.version != kVersion) {
-    throw CompileError("object of format version " + std::to_string(header.version) + ", this simulator reads version " +
-                       std::to_string(kVersion) + ": compile the kernel again");
+    throw CompileError("object of format version " + std::to_string(header.version) +
+                       ", this simulator reads version " + std::to_string(kVersion) +
+                       ": compile the kernel again");
   }
   const std::string_view text = object.substr(sizeof header);
   if (header.bytes > text.size()) throw CompileError("damaged object: it is cut short");
-  if (fnv1a(text.substr(0, header.bytes)) != header.hash) throw CompileError("damaged object: its checksum does not match");
+  if (fnv1a(text.substr(0, header.bytes)) != header.hash)
+    throw CompileError("damaged object: its checksum does not match");
   return text.substr(0, header.bytes);
 }
 

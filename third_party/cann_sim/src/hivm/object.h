@@ -14,7 +14,8 @@
 namespace hivm {
 
 std::string pack_object(std::string_view text);
-// The text, still inside `object`. Throws CompileError on foreign, damaged or cut bytes, or another format version.
+// The text, still inside `object`. Throws CompileError on foreign, damaged or cut bytes, or another format
+// version.
 std::string_view unpack_object(std::string_view object);
 
 }  // namespace hivm

@@ -45,7 +45,8 @@ class Parser {
     cursor.expect("#");
     const std::string_view name = cursor.word();
     cursor.expect("=");
-    if (cursor.rest().substr(0, 10) != "affine_map") return;  // other aliases are only referred to by attributes
+    if (cursor.rest().substr(0, 10) != "affine_map")
+      return;  // other aliases are only referred to by attributes
     module_.maps[name] = parse_affine_map(cursor);
   }
 
@@ -70,8 +71,10 @@ class Parser {
       cursor.expect(")");
     }
     if (cursor.accept("->")) {
-      if (cursor.peek() == '(') cursor.balanced();
-      else parse_type(cursor);
+      if (cursor.peek() == '(')
+        cursor.balanced();
+      else
+        parse_type(cursor);
     }
     if (cursor.accept("attributes")) function.attributes = cursor.balanced();
     cursor.expect("{");
@@ -122,7 +125,8 @@ class Parser {
       const std::string_view name = cursor.value_name();
       if (cursor.accept(":")) {
         const int64_t count = cursor.integer();
-        if (count < 1 || count > kMostResults) cursor.fail("an operation with " + std::to_string(count) + " results");
+        if (count < 1 || count > kMostResults)
+          cursor.fail("an operation with " + std::to_string(count) + " results");
         for (int64_t i = 0; i < count; i++) {
           module_.names.push_back(std::string(name) + "#" + std::to_string(i));
           op.results.push_back(module_.names.back());

@@ -39,8 +39,9 @@ void region_start(Cursor& c) {
 
 Pipe pipe(Cursor& c) {
   static const std::unordered_map<std::string_view, Pipe> kPipesByName = {
-      {"PIPE_S", Pipe::S},       {"PIPE_V", Pipe::V},       {"PIPE_M", Pipe::M},     {"PIPE_MTE1", Pipe::Mte1},
-      {"PIPE_MTE2", Pipe::Mte2}, {"PIPE_MTE3", Pipe::Mte3}, {"PIPE_FIX", Pipe::Fix}, {"PIPE_ALL", Pipe::All}};
+      {"PIPE_S", Pipe::S},       {"PIPE_V", Pipe::V},       {"PIPE_M", Pipe::M},
+      {"PIPE_MTE1", Pipe::Mte1}, {"PIPE_MTE2", Pipe::Mte2}, {"PIPE_MTE3", Pipe::Mte3},
+      {"PIPE_FIX", Pipe::Fix},   {"PIPE_ALL", Pipe::All}};
   c.expect("<");
   const std::string_view name = c.word();
   c.expect(">");
@@ -140,8 +141,10 @@ bool affine(Op& op, Cursor& c) {
   c.expect("#");
   op.word = c.word();
   list(op, c, "(", ")");
-  if (c.peek() == '[') list(op, c);
-  else op.lists.emplace_back();
+  if (c.peek() == '[')
+    list(op, c);
+  else
+    op.lists.emplace_back();
   c.expect_end();
   return kNoRegion;
 }
@@ -151,8 +154,10 @@ bool pointer_cast(Op& op, Cursor& c) {
   c.expect("(");
   value(op, c);
   c.expect(")");
-  if (c.peek() == '[') list(op, c);
-  else op.lists.emplace_back();
+  if (c.peek() == '[')
+    list(op, c);
+  else
+    op.lists.emplace_back();
   c.expect(":");
   type(op, c);
   c.expect_end();
@@ -311,13 +316,17 @@ bool if_form(Op& op, Cursor& c) {
 
 // (%x = v, ...) : (types) -> (types) {
 bool while_loop(Op& op, Cursor& c) {
-  if (c.peek() == '(') carried(op, c);
-  else op.lists.emplace_back();
+  if (c.peek() == '(')
+    carried(op, c);
+  else
+    op.lists.emplace_back();
   c.expect(":");
   c.balanced();
   c.expect("->");
-  if (c.peek() == '(') c.balanced();
-  else parse_type(c);
+  if (c.peek() == '(')
+    c.balanced();
+  else
+    parse_type(c);
   region_start(c);
   return kRegion;
 }
@@ -473,19 +482,20 @@ const std::unordered_map<std::string_view, Form>& forms() {
         {"llvm.getelementptr", ignored},
     };
     for (const std::string_view name :
-         {"arith.addi", "arith.subi", "arith.muli", "arith.divsi", "arith.remsi", "arith.divui", "arith.remui",
-          "arith.andi", "arith.ori", "arith.xori", "arith.shli", "arith.shrsi", "arith.shrui", "arith.maxsi",
-          "arith.minsi", "arith.maxui", "arith.minui", "arith.addf", "arith.subf", "arith.mulf", "arith.divf",
-          "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.mulsi_extended",
-          "arith.mului_extended"}) {
+         {"arith.addi",           "arith.subi",          "arith.muli",     "arith.divsi",   "arith.remsi",
+          "arith.divui",          "arith.remui",         "arith.andi",     "arith.ori",     "arith.xori",
+          "arith.shli",           "arith.shrsi",         "arith.shrui",    "arith.maxsi",   "arith.minsi",
+          "arith.maxui",          "arith.minui",         "arith.addf",     "arith.subf",    "arith.mulf",
+          "arith.divf",           "arith.maximumf",      "arith.minimumf", "arith.maxnumf", "arith.minnumf",
+          "arith.mulsi_extended", "arith.mului_extended"}) {
       table[name] = binary;
     }
     for (const std::string_view name : {"math.sqrt", "math.absf", "math.exp", "math.log", "arith.negf"}) {
       table[name] = unary;
     }
     for (const std::string_view name :
-         {"arith.index_cast", "arith.index_castui", "arith.trunci", "arith.extsi", "arith.extui", "arith.sitofp",
-          "arith.uitofp", "arith.fptosi", "arith.truncf", "arith.extf"}) {
+         {"arith.index_cast", "arith.index_castui", "arith.trunci", "arith.extsi", "arith.extui",
+          "arith.sitofp", "arith.uitofp", "arith.fptosi", "arith.truncf", "arith.extf"}) {
       table[name] = conversion;
     }
     return table;

@@ -7,9 +7,9 @@ bool element_named(std::string_view name, Element& element) {
   static constexpr struct {
     std::string_view name;
     Element element;
-  } kNames[] = {{"f32", Element::F32}, {"f16", Element::F16}, {"bf16", Element::BF16}, {"f64", Element::F64},
-                {"i64", Element::I64}, {"i32", Element::I32}, {"i16", Element::I16},   {"i8", Element::I8},
-                {"i1", Element::I1}};
+  } kNames[] = {{"f32", Element::F32}, {"f16", Element::F16}, {"bf16", Element::BF16},
+                {"f64", Element::F64}, {"i64", Element::I64}, {"i32", Element::I32},
+                {"i16", Element::I16}, {"i8", Element::I8},   {"i1", Element::I1}};
   for (const auto& known : kNames) {
     if (known.name == name) {
       element = known.element;
@@ -89,9 +89,12 @@ ir::Type parse_type(Cursor& cursor) {
     cursor.fail("element type '" + shown(element) + "' of a memref is not supported");
   }
   while (cursor.accept(",")) {
-    if (cursor.accept("strided")) parse_layout(cursor, type);
-    else if (cursor.accept("#hivm.address_space")) type.space = parse_space(cursor);
-    else cursor.fail("memref attribute '" + shown(cursor.rest().substr(0, 40)) + "' is not supported");
+    if (cursor.accept("strided"))
+      parse_layout(cursor, type);
+    else if (cursor.accept("#hivm.address_space"))
+      type.space = parse_space(cursor);
+    else
+      cursor.fail("memref attribute '" + shown(cursor.rest().substr(0, 40)) + "' is not supported");
   }
   cursor.expect(">");
   return type;

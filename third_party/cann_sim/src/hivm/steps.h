@@ -4,7 +4,8 @@
 
 namespace hivm {
 
-// Slots a, b -> d. nullptr when there is none for this name and type. Names without dialect: "addi", "mulf", ...
+// Slots a, b -> d. nullptr when there is none for this name and type. Names without dialect: "addi", "mulf",
+// ...
 Step integer_binary(std::string_view name, Element element);
 Step float_binary(std::string_view name, Element element);
 Step float_unary(std::string_view name, Element element);
@@ -21,28 +22,28 @@ namespace step {
 using Next = const Instruction*;
 
 // Scalars.
-Next select(Next, Frame&);           // a ? b : c -> d
-Next wrap_i32(Next, Frame&);         // a -> d
+Next select(Next, Frame&);    // a ? b : c -> d
+Next wrap_i32(Next, Frame&);  // a -> d
 Next wrap_i16(Next, Frame&);
 Next wrap_i8(Next, Frame&);
 Next wrap_i1(Next, Frame&);
-Next mask(Next, Frame&);             // a & extra -> d
-Next sign_of_bit(Next, Frame&);      // -a -> d: an i1 widened as a signed number
+Next mask(Next, Frame&);               // a & extra -> d
+Next sign_of_bit(Next, Frame&);        // -a -> d: an i1 widened as a signed number
 Next multiply_extended(Next, Frame&);  // a * b -> c (low), d (high) in i32 (extra 0: signed, 1: unsigned)
 Next multiply_extended64(Next, Frame&);
-Next floor_divide(Next, Frame&);     // affine: towards minus infinity
+Next floor_divide(Next, Frame&);  // affine: towards minus infinity
 Next ceil_divide(Next, Frame&);
-Next floor_mod(Next, Frame&);        // affine: never negative for a positive divisor
+Next floor_mod(Next, Frame&);  // affine: never negative for a positive divisor
 
 // Views: a source slot, d target slot, extra: index of a recipe.
-Next select_view(Next, Frame&);      // scalar a ? view b : view c -> view d
-Next pointer_cast(Next, Frame&);     // scalar a: address
+Next select_view(Next, Frame&);   // scalar a ? view b : view c -> view d
+Next pointer_cast(Next, Frame&);  // scalar a: address
 Next reinterpret_cast_view(Next, Frame&);
 Next subview(Next, Frame&);
 Next collapse_shape(Next, Frame&);
 Next expand_shape(Next, Frame&);
-Next typed_view(Next, Frame&);       // memref.view
-Next bitcast(Next, Frame&);          // extra: Element
+Next typed_view(Next, Frame&);  // memref.view
+Next bitcast(Next, Frame&);     // extra: Element
 Next metadata_base(Next, Frame&);
 Next metadata_number(Next, Frame&);  // scalar d; extra: 0 offset, 1 + i size, 100 + i stride
 
@@ -56,20 +57,20 @@ Next store_bit(Next, Frame&);
 
 // Control: extra is a distance in instructions.
 Next jump(Next, Frame&);
-Next jump_unless(Next, Frame&);      // scalar a
-Next move_scalar(Next, Frame&);      // a -> d
+Next jump_unless(Next, Frame&);  // scalar a
+Next move_scalar(Next, Frame&);  // a -> d
 Next move_view(Next, Frame&);
-Next for_begin(Next, Frame&);        // a induction, b low, c high, d step
+Next for_begin(Next, Frame&);  // a induction, b low, c high, d step
 Next for_next(Next, Frame&);
-Next loop_back(Next, Frame&);        // of scf.while
+Next loop_back(Next, Frame&);  // of scf.while
 Next stop(Next, Frame&);
 
 // The machine.
-Next call(Next, Frame&);             // extra: call site
-Next block_index(Next, Frame&);      // -> d
-Next set_flag(Next, Frame&);         // a source pipe, b target pipe, scalar c event
+Next call(Next, Frame&);         // extra: call site
+Next block_index(Next, Frame&);  // -> d
+Next set_flag(Next, Frame&);     // a source pipe, b target pipe, scalar c event
 Next wait_flag(Next, Frame&);
-Next barrier(Next, Frame&);          // a pipe
+Next barrier(Next, Frame&);  // a pipe
 
 }  // namespace step
 }  // namespace hivm

@@ -24,8 +24,8 @@ std::string text_of(const View& v) {
   return text + "]";
 }
 
-// Local views are checked here; a micro-kernel checks global ones through Core::check_global, because only what it really
-// touches has to exist.
+// Local views are checked here; a micro-kernel checks global ones through Core::check_global, because only
+// what it really touches has to exist.
 void check_view(const CallSite& site, Next p, Frame& f, const View& v) {
   if (!is_sane(v)) bad(p, "micro-kernel '" + site.name + "': impossible view " + text_of(v));
   if (v.space == Space::Gm) return;
@@ -94,8 +94,10 @@ Next call(Next p, Frame& f) {
       if (!source.constant) argument.view = f.views[source.slot];
       check_view(site, p, f, argument.view);
     } else if (!source.constant) {
-      if (source.is_float) argument.real = f.scalars[source.slot].f;
-      else argument.integer = f.scalars[source.slot].i;
+      if (source.is_float)
+        argument.real = f.scalars[source.slot].f;
+      else
+        argument.integer = f.scalars[source.slot].i;
     }
   }
   flush_cycles(f);

@@ -8,9 +8,14 @@
 namespace hivm::step {
 namespace {
 
-// Offsets and strides may be anything a kernel computes; wrap-around keeps that defined until the bounds check rejects it.
-int64_t multiply(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
-int64_t add(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
+// Offsets and strides may be anything a kernel computes; wrap-around keeps that defined until the bounds
+// check rejects it.
+int64_t multiply(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+int64_t add(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
 
 [[noreturn]] void bad(Next p, const std::string& what) {
   throw ExecutionError("line " + std::to_string(p->line) + ": " + what);
@@ -36,7 +41,8 @@ int64_t element_offset(const View& v, const ViewRecipe& r, const Frame& f) {
   return offset;
 }
 
-// The byte that holds the element, checked. Global accesses cost time that depends on L2, so the core takes them.
+// The byte that holds the element, checked. Global accesses cost time that depends on L2, so the core takes
+// them.
 template <bool kStore>
 std::byte* element_at(Next p, Frame& f, int64_t& bit) {
   const View& v = f.views[p->a];
@@ -51,8 +57,10 @@ std::byte* element_at(Next p, Frame& f, int64_t& bit) {
   if (v.space == Space::Gm) {
     f.core->spend(f.cycles);
     f.cycles = 0;
-    if (kStore) f.core->scalar_store(at, bytes);
-    else f.core->scalar_load(at, bytes);
+    if (kStore)
+      f.core->scalar_store(at, bytes);
+    else
+      f.core->scalar_load(at, bytes);
     return at;
   }
   const uint64_t start = reinterpret_cast<uint64_t>(f.core->local_memory(v.space));
@@ -80,8 +88,10 @@ Next pointer_cast(Next p, Frame& f) {
   v.rank = r.rank;
   v.offset = 0;
   for (int d = 0; d < r.rank; d++) v.sizes[d] = size_at(p, f, r.sizes[d]);
-  if (r.kept) for (int d = 0; d < r.rank; d++) v.strides[d] = f.scalars[r.strides[d]].i;
-  else row_major(v);
+  if (r.kept)
+    for (int d = 0; d < r.rank; d++) v.strides[d] = f.scalars[r.strides[d]].i;
+  else
+    row_major(v);
   const int64_t limit = capacity_of(r.space);
   if (address < 0 || address > limit) {
     bad(p, "address " + std::to_string(address) + " of " + space_name(r.space) + ", which has " +
@@ -201,9 +211,12 @@ Next metadata_base(Next p, Frame& f) {
 Next metadata_number(Next p, Frame& f) {
   const View& s = f.views[p->a];
   int64_t& number = f.scalars[p->d].i;
-  if (p->extra == 0) number = s.offset;
-  else if (p->extra < 100) number = s.sizes[p->extra - 1];
-  else number = s.strides[p->extra - 100];
+  if (p->extra == 0)
+    number = s.offset;
+  else if (p->extra < 100)
+    number = s.sizes[p->extra - 1];
+  else
+    number = s.strides[p->extra - 100];
   return p + 1;
 }
 
@@ -212,10 +225,17 @@ Next load_integer(Next p, Frame& f) {
   const std::byte* at = element_at<false>(p, f, bit);
   int64_t& value = f.scalars[p->d].i;
   switch (bytes_of(f.views[p->a].element)) {
-    case 8: value = from_bytes<int64_t>(at); break;
-    case 4: value = from_bytes<int32_t>(at); break;
-    case 2: value = from_bytes<int16_t>(at); break;
-    default: value = from_bytes<int8_t>(at);
+    case 8:
+      value = from_bytes<int64_t>(at);
+      break;
+    case 4:
+      value = from_bytes<int32_t>(at);
+      break;
+    case 2:
+      value = from_bytes<int16_t>(at);
+      break;
+    default:
+      value = from_bytes<int8_t>(at);
   }
   return p + 1;
 }

@@ -8,7 +8,9 @@
 namespace hivm {
 namespace {
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$'; }
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$';
+}
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
@@ -125,8 +127,10 @@ std::string_view Cursor::balanced() {
   for (; at_ < text_.size(); at_++) {
     const char c = text_[at_];
     if (quoted) {
-      if (c == '\\') at_++;
-      else if (c == '"') quoted = false;
+      if (c == '\\')
+        at_++;
+      else if (c == '"')
+        quoted = false;
       continue;
     }
     if (c == '"') quoted = true;
@@ -151,8 +155,10 @@ void Cursor::skip_attributes() {
 void Cursor::skip_location() {
   const size_t before = at_;
   if (!accept("loc")) return;
-  if (peek() == '(') balanced();
-  else at_ = before;
+  if (peek() == '(')
+    balanced();
+  else
+    at_ = before;
 }
 
 std::string_view Cursor::rest() {

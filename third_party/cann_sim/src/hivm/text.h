@@ -12,7 +12,8 @@ namespace hivm {
 // Text cut to a length that fits into a message, without control characters.
 std::string shown(std::string_view text);
 
-// A position in one line. All functions skip blanks first; a failed `accept` leaves the position where it was.
+// A position in one line. All functions skip blanks first; a failed `accept` leaves the position where it
+// was.
 class Cursor {
  public:
   Cursor(std::string_view text, int line) : text_(text), line_(line) {}
@@ -30,7 +31,8 @@ class Cursor {
   int64_t decimal();
   // Decimal, or 0x and bits.
   int64_t integer();
-  // The text up to and including the bracket that closes the one here, brackets included. "->" closes nothing.
+  // The text up to and including the bracket that closes the one here, brackets included. "->" closes
+  // nothing.
   std::string_view balanced();
   // Skips a `{...}` attribute dictionary when one is here.
   void skip_attributes();
@@ -48,8 +50,8 @@ class Cursor {
   int line_;
 };
 
-// The lines of a text that hold something, with their numbers, without blanks at either end and without the location (`loc(...)`)
-// that ends each line of a module with debug information.
+// The lines of a text that hold something, with their numbers, without blanks at either end and without the
+// location (`loc(...)`) that ends each line of a module with debug information.
 class Lines {
  public:
   explicit Lines(std::string_view text) : text_(text) {}

@@ -36,10 +36,12 @@ void Timeline::issue(Pipe pipe, const Cycles& busy, const Cycles& latency) {
 }
 
 Timeline::Flag& Timeline::flag(Pipe source, Pipe target, int64_t event) {
-  if (event < 0 || event >= kEvents) throw ExecutionError(flag_name(source, target, event) + " does not exist");
+  if (event < 0 || event >= kEvents)
+    throw ExecutionError(flag_name(source, target, event) + " does not exist");
   uint8_t& number = flag_numbers_[static_cast<int>(source)][static_cast<int>(target)][event];
   if (number == 0) {
-    if (flags_used_ == static_cast<int>(flags_.size())) throw ExecutionError("the kernel uses too many different flags");
+    if (flags_used_ == static_cast<int>(flags_.size()))
+      throw ExecutionError("the kernel uses too many different flags");
     number = static_cast<uint8_t>(++flags_used_);
   }
   return flags_[number - 1];
@@ -52,20 +54,24 @@ void Timeline::set_flag(Pipe source, Pipe target, int64_t event) {
   }
   const int p = static_cast<int>(source);
   Cycles& time = f.times[(f.first + f.count++) % kOutstanding];
-  for (int s = 0; s < kScenarios; s++) time[s] = std::max({now_[s], hold_[s][p], done_[s][p]}) + cost::kFlagCycles;
+  for (int s = 0; s < kScenarios; s++)
+    time[s] = std::max({now_[s], hold_[s][p], done_[s][p]}) + cost::kFlagCycles;
 }
 
 void Timeline::wait_flag(Pipe source, Pipe target, int64_t event) {
   Flag& f = flag(source, target, event);
   if (f.count == 0) {
-    throw ExecutionError(flag_name(source, target, event) + " is waited for but was never set: the core would hang");
+    throw ExecutionError(flag_name(source, target, event) +
+                         " is waited for but was never set: the core would hang");
   }
   const Cycles time = f.times[f.first];
   f.first = static_cast<uint8_t>((f.first + 1) % kOutstanding);
   f.count--;
   for (int s = 0; s < kScenarios; s++) {
-    if (target == Pipe::S) now_[s] = std::max(now_[s], time[s]);
-    else hold(s, target) = std::max(hold(s, target), time[s]);
+    if (target == Pipe::S)
+      now_[s] = std::max(now_[s], time[s]);
+    else
+      hold(s, target) = std::max(hold(s, target), time[s]);
   }
 }
 

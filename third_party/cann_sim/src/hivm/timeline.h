@@ -1,9 +1,10 @@
 // The pipes of one core in time.
 //
-// The scalar unit S issues in program order. An operation given to a pipe starts when the pipe is free, when the flags it waited for
-// and its barriers allow, and when S has issued it. It occupies its pipe for `busy` cycles; its result is complete
-// `latency` cycles later, so independent neighbours overlap in their latency and a barrier makes the next one wait.
-// Two scenarios run side by side: cold (first touches of global memory miss L2) and warm (everything hits).
+// The scalar unit S issues in program order. An operation given to a pipe starts when the pipe is free, when
+// the flags it waited for and its barriers allow, and when S has issued it. It occupies its pipe for `busy`
+// cycles; its result is complete `latency` cycles later, so independent neighbours overlap in their latency
+// and a barrier makes the next one wait. Two scenarios run side by side: cold (first touches of global memory
+// miss L2) and warm (everything hits).
 #pragma once
 #include <array>
 #include <cstdint>
@@ -23,11 +24,16 @@ class Timeline {
   // Everything starts at zero with all pipes idle and all flags clear.
   void reset() { *this = Timeline(); }
 
-  void spend(double cycles) { for (double& t : now_) t += cycles; }
-  void spend(const Cycles& cycles) { for (int s = 0; s < kScenarios; s++) now_[s] += cycles[s]; }
+  void spend(double cycles) {
+    for (double& t : now_) t += cycles;
+  }
+  void spend(const Cycles& cycles) {
+    for (int s = 0; s < kScenarios; s++) now_[s] += cycles[s];
+  }
 
   void issue(Pipe pipe, const Cycles& busy, const Cycles& latency);
-  // Both throw ExecutionError: for an event that does not exist, a wait that would hang, a flag that overflows.
+  // Both throw ExecutionError: for an event that does not exist, a wait that would hang, a flag that
+  // overflows.
   void set_flag(Pipe source, Pipe target, int64_t event);
   void wait_flag(Pipe source, Pipe target, int64_t event);
   void barrier(Pipe pipe);
@@ -48,7 +54,7 @@ class Timeline {
   Flag& flag(Pipe source, Pipe target, int64_t event);
   double& hold(int scenario, Pipe pipe) { return hold_[scenario][static_cast<int>(pipe)]; }
 
-  Cycles now_{};  // the scalar unit
+  Cycles now_{};                          // the scalar unit
   double free_[kScenarios][kPipes] = {};  // the pipe can start something
   double hold_[kScenarios][kPipes] = {};  // waits and barriers allow it
   double done_[kScenarios][kPipes] = {};  // everything given to it is complete

@@ -8,8 +8,10 @@ void RangeSet::compact() {
   std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
   size_t kept = 0;
   for (size_t i = 1; i < ranges_.size(); i++) {
-    if (ranges_[i].begin <= ranges_[kept].end + gap_) ranges_[kept].end = std::max(ranges_[kept].end, ranges_[i].end);
-    else ranges_[++kept] = ranges_[i];
+    if (ranges_[i].begin <= ranges_[kept].end + gap_)
+      ranges_[kept].end = std::max(ranges_[kept].end, ranges_[i].end);
+    else
+      ranges_[++kept] = ranges_[i];
   }
   if (!ranges_.empty()) ranges_.resize(kept + 1);
   for (const Range& r : ranges_) {

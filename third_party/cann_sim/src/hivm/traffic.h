@@ -1,4 +1,5 @@
-// Which global memory a launch touches: for the durations (what misses L2) and for the runtime (what it read and wrote).
+// Which global memory a launch touches: for the durations (what misses L2) and for the runtime (what it read
+// and wrote).
 #pragma once
 #include <array>
 #include <cstdint>
@@ -77,8 +78,8 @@ class Traffic {
   void burst(uint64_t begin, uint64_t end, RangeSet& ranges, Transfer& transfer);
 
   LineSet lines_;
-  // Writes are exact. Reads may be reported with small gaps filled: a gather would give hundreds of thousands of ranges, and a gap
-  // of one L2 line lies in pages that were touched anyway.
+  // Writes are exact. Reads may be reported with small gaps filled: a gather would give hundreds of thousands
+  // of ranges, and a gap of one L2 line lies in pages that were touched anyway.
   RangeSet reads_{cost::kL2LineBytes}, writes_{0};
   int64_t bytes_ = 0, missing_ = 0;
 };

@@ -7,10 +7,14 @@ namespace hivm {
 
 constexpr const char* space_name(Space space) {
   switch (space) {
-    case Space::Gm: return "gm";
-    case Space::Ub: return "ub";
-    case Space::L1: return "cbuf";
-    case Space::L0c: return "cc";
+    case Space::Gm:
+      return "gm";
+    case Space::Ub:
+      return "ub";
+    case Space::L1:
+      return "cbuf";
+    case Space::L0c:
+      return "cc";
   }
   return "?";
 }
@@ -18,10 +22,14 @@ constexpr const char* space_name(Space space) {
 // Bytes of a local memory; 0 for global memory.
 constexpr int64_t capacity_of(Space space) {
   switch (space) {
-    case Space::Ub: return cost::kUbBytes;
-    case Space::L1: return cost::kL1Bytes;
-    case Space::L0c: return cost::kL0cBytes;
-    case Space::Gm: break;
+    case Space::Ub:
+      return cost::kUbBytes;
+    case Space::L1:
+      return cost::kL1Bytes;
+    case Space::L0c:
+      return cost::kL0cBytes;
+    case Space::Gm:
+      break;
   }
   return 0;
 }

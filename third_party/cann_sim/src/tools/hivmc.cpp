@@ -3,10 +3,11 @@
 //   <dir>/lib<base>.so      the module's host functions, which return constants
 //
 //   hivmc --version
-//   hivmc --micro-kernels   the table of micro-kernel families: pattern, pipe, types and ranks, separated by tabs
-//   hivmc module.mlir [--enable-...=...]... -o <dir>/<base>
+//   hivmc --micro-kernels   the table of micro-kernel families: pattern, pipe, types and ranks, separated by
+//   tabs hivmc module.mlir [--enable-...=...]... -o <dir>/<base>
 //
-// Errors go to stderr as "hivmc: error: line N: ..." with exit code 1 (2 for a wrong command line); then no file is left behind.
+// Errors go to stderr as "hivmc: error: line N: ..." with exit code 1 (2 for a wrong command line); then no
+// file is left behind.
 #include <unistd.h>
 
 #include <cerrno>
@@ -26,12 +27,16 @@ namespace {
 
 constexpr const char* kVersion = "hivmc 1.0 (simulated CANN of triton-ascend-tune)";
 
-// Options of the real tool that bishengir-compile passes on. They choose between ways to generate code, which the simulator
-// does not do: the module says already all that counts.
-constexpr std::string_view kIgnoredPrefixes[] = {"--enable-", "--target=", "--link-aicore-bitcode=", "--limit-", "--set-",
-                                                 "--tile-",   "--sync-",   "--disable-",             "--mlir-",  "--save-"};
+// Options of the real tool that bishengir-compile passes on. They choose between ways to generate code, which
+// the simulator does not do: the module says already all that counts.
+constexpr std::string_view kIgnoredPrefixes[] = {"--enable-", "--target=",  "--link-aicore-bitcode=",
+                                                 "--limit-",  "--set-",     "--tile-",
+                                                 "--sync-",   "--disable-", "--mlir-",
+                                                 "--save-"};
 
-class UsageError : public std::runtime_error { using runtime_error::runtime_error; };
+class UsageError : public std::runtime_error {
+  using runtime_error::runtime_error;
+};
 
 struct Options {
   std::string input, output;
@@ -115,7 +120,8 @@ class NewFile {
 
 void print_micro_kernels() {
   for (const hivm::MicroFamily& family : hivm::micro_families()) {
-    std::cout << family.pattern << '\t' << family.pipe << '\t' << family.types << '\t' << family.ranks << '\n';
+    std::cout << family.pattern << '\t' << family.pipe << '\t' << family.types << '\t' << family.ranks
+              << '\n';
   }
 }
 
