@@ -8,8 +8,9 @@
     the three numbers of programs, the blocks of the launch, and what the launcher allocates besides the arguments;
 ``arguments``
     in the order of the Triton kernel's parameters that are not constexpr. ``{"absent": value}`` was specialised away;
-    ``{"scalar": value, "type": "i32"}``; or an array, ``{"input": id, "dtype": "float32"}``. If the kernel writes it, there are also
-    ``output`` (the id of every ``step``-th element), ``tolerance`` (0: equal) and perhaps ``order_free`` (elements in any order).
+    ``{"scalar": value, "type": "i32"}``; or an array, ``{"input": id, "dtype": "float32"}``. If the kernel writes it,
+    there are also ``output`` (the id of every ``step``-th element), ``tolerance`` (0: equal) and perhaps
+    ``order_free`` (elements in any order).
 
 A tolerance t allows differences up to t times (the size of the expected element + their mean size).
 """
@@ -47,7 +48,7 @@ class Fixture:
     arguments: tuple[dict[str, Any], ...]
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def fixtures() -> tuple[Fixture, ...]:
     """All fixtures, sorted by name."""
     entries = json.loads((FOLDER / "index.json").read_text())
@@ -56,7 +57,7 @@ def fixtures() -> tuple[Fixture, ...]:
     )
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def modules() -> dict[str, bytes]:
     """Name of the fixture -> text of its module."""
     with tarfile.open(FOLDER / "modules.tar.xz") as archive:
@@ -64,7 +65,7 @@ def modules() -> dict[str, bytes]:
         return {m.name.removesuffix(".mlir"): archive.extractfile(m).read() for m in members}  # type: ignore[union-attr]
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _arrays() -> Any:
     return np.load(FOLDER / "arrays.npz")
 
@@ -105,7 +106,7 @@ def pack_arguments(fixture: Fixture, lock: int, workspace: int, addresses: dict[
 
 
 def difference(argument: dict[str, Any], result: np.ndarray) -> tuple[float, str]:
-    """How far a written array is from what is expected, in units of the tolerance's measure, and a message if it is too far.
+    """How far a written array is from what is expected, as the tolerance measures it, and a message if that is too far.
 
     The message is empty when the array is as it should be. An input that the kernel does not write must not change.
     """

@@ -1,0 +1,166 @@
+"""The library of micro-kernels: its table of names, and every family against NumPy.
+
+``micro_cases_values`` and ``micro_cases_shapes`` call the kernels on images of the unified buffer; all programs run
+in one process. Half precision is compared bit for bit too: NumPy, like the vector unit, rounds after each operation.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from itertools import product
+from pathlib import Path
+
+import micro_cases_shapes  # noqa: F401  (fills PROGRAMS)
+import micro_cases_values  # noqa: F401
+import numpy as np
+import pytest
+from hivm_fixtures import modules
+from micro_calls import Program, Result, Scalar, run_programs
+from micro_group import EXPECTED, PROGRAMS, from_bfloat16
+
+
+@pytest.fixture(scope="module")
+def results(sim_env: dict[str, str]) -> dict[str, Result]:
+    return run_programs(list(PROGRAMS.values()), sim_env)
+
+
+def last_places(result: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Differences of floats of one type in units of the last place; equal values and two NaN are 0 apart."""
+    signed = f"int{expected.dtype.itemsize * 8}"
+
+    def ordered(x: np.ndarray) -> np.ndarray:
+        bits = x.view(signed).astype(np.float64)
+        return np.where(bits < 0, -(bits - float(np.iinfo(signed).min)), bits)
+
+    same = (result == expected) | (np.isnan(result) & np.isnan(expected))
+    return np.where(
+        same, 0.0, np.where(np.isnan(result) | np.isnan(expected), np.inf, np.abs(ordered(result) - ordered(expected)))
+    )
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_family_against_numpy(name: str, results: dict[str, Result]) -> None:
+    result, program = results[name], PROGRAMS[name]
+    assert not result.error
+    assert EXPECTED[name]
+    for target, expected, ulps in EXPECTED[name]:
+        got = target.read(result.images[target.space])
+        where = [call for call, operands in program.calls if target in operands]
+        if expected.dtype.kind == "f":
+            assert last_places(got, expected.astype(got.dtype)).max() <= ulps, (where, got, expected)
+        elif target.type == "bfloat16_t":
+            assert last_places(from_bfloat16(got), from_bfloat16(expected)).max() == 0, (where, got, expected)
+        else:
+            np.testing.assert_array_equal(got, expected, err_msg=str(where))
+
+
+def expand(pattern: str, types: str, ranks: str) -> list[str]:
+    """All names of a family; types are a word or, for two, "from:to"."""
+    operations = re.search(r"\(([^)]*)\)", pattern)
+    names = []
+    for op, rank, kind in product(
+        operations.group(1).split("|") if operations else [""], ranks.split() or [""], types.split() or [""]
+    ):
+        name = re.sub(r"\([^)]*\)", op, pattern).replace("{rank}", rank)
+        first, _, second = kind.partition(":")
+        names.append(name.replace("{type}", kind).replace("{from}", first).replace("{to}", second))
+    return names
+
+
+@pytest.fixture(scope="module")
+def table(sim_env: dict[str, str]) -> list[str]:
+    """All names of the library, from the table that hivmc prints."""
+    done = subprocess.run(["hivmc", "--micro-kernels"], env=sim_env, capture_output=True, text=True, check=True)
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    return [name for pattern, _, types, ranks in rows for name in expand(pattern, types, ranks)]
+
+
+def compile_calls(names: list[str], env: dict[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
+    program = Program("names", calls=[(name, ()) for name in names])
+    source = folder / "names.mlir"
+    source.write_text(program.text())
+    return subprocess.run(
+        ["hivmc", str(source), "-o", str(folder / "names")], env=env, capture_output=True, text=True, check=False
+    )
+
+
+def test_every_name_of_the_table_resolves(table: list[str], sim_env: dict[str, str], tmp_path: Path) -> None:
+    assert len(table) == len(set(table)) > 1000
+    assert not [name for name in table if "{" in name or "(" in name]
+    done = compile_calls(table, sim_env, tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_table_has_what_the_modules_call(table: list[str]) -> None:
+    called = {name for text in modules().values() for name in re.findall(r"call @(\w+)", text.decode())}
+    assert len(called) > 100
+    assert called <= set(table)
+
+
+def test_every_family_is_compared_with_numpy(table: list[str]) -> None:
+    """Whatever the table promises was called above, apart from what needs several blocks or computes nothing."""
+    called = {name for program in PROGRAMS.values() for name, _ in program.calls}
+    left = {name for name in set(table) - called if not re.match(r"sync_block_|print_|_mlir_ciface_", name)}
+    assert not left
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "vadd_4d_float",
+        "vadd_1d_int64_t",
+        "vexp_1d_int32_t",
+        "vcmp_lt_1d_int32_t",
+        "vcast_bfloat16_t_to_half_1d_with_mode",
+        "reduce_sum_rr_float",
+        "load_gm_to_ubuf_1d_bool",
+        "vadd_1d",
+        "vadd_1d_float_",
+        "vfrobnicate_1d_float",
+    ],
+)
+def test_unknown_names_are_refused_by_name(name: str, sim_env: dict[str, str], tmp_path: Path) -> None:
+    done = compile_calls([name], sim_env, tmp_path)
+    assert done.returncode == 1
+    assert name in done.stderr
+    assert not (tmp_path / "names.o").exists()
+
+
+def wrong_calls() -> dict[str, tuple[Program, str]]:
+    """Programs that fail at run time, and a part of the message."""
+    cases: dict[str, tuple[Program, str]] = {}
+
+    def case(key: str, message: str) -> Program:
+        cases[key] = Program(key), message
+        return cases[key][0]
+
+    p = case("type", "argument 0 is a i32 view of rank 1, a float view of rank 1 is expected")
+    p.call("vabs_1d_float", p.place(np.zeros(8, np.int32), "int32_t"), p.place(None, "float", (8,)), Scalar(0, "i32"))
+    p = case("count", "takes 3 to 4 arguments, 2 given")
+    p.call("vadd_1d_float", p.place(None, "float", (8,)), p.place(None, "float", (8,)))
+    p = case("shape", "a view of [5] does not fit a view of [8]")
+    p.call("vabs_1d_float", p.place(None, "float", (5,)), p.place(None, "float", (8,)))
+    p = case("mode", "cast mode 5 is not supported")
+    p.call(
+        "vcast_float_to_half_1d_with_mode", p.place(None, "float", (8,)), p.place(None, "half", (8,)), Scalar(5, "i32")
+    )
+    p = case("index", "index 9 at 1 lies outside the 8 elements")
+    index = p.place(np.array([1, 9], np.int32), "int32_t")
+    p.call("gather_1d_float", p.place(None, "float", (8,)), index, p.place(None, "float", (2,)))
+    p = case("atomic", "atomic kind 7")
+    p.call(
+        "store_ubuf_to_gm_1d_float",
+        p.place(None, "float", (8,)),
+        p.place(None, "float", (8,), space="gm"),
+        Scalar(7, "i32"),
+    )
+    return cases
+
+
+@pytest.mark.parametrize("case", wrong_calls())
+def test_wrong_calls_name_the_kernel_and_the_fault(case: str, sim_env: dict[str, str]) -> None:
+    program, message = wrong_calls()[case]
+    result = run_programs([program], sim_env)[case]
+    assert program.calls[0][0] in result.error
+    assert message in result.error
