@@ -108,6 +108,17 @@ def test_another_device_tunes_again_and_the_first_is_remembered(timed: World) ->
     assert len(tuned.cache) == 2
 
 
+def test_another_driver_is_asked_anew(timed: World) -> None:
+    tuned = tuner(timed, copy_kernel, blocks(16, 32), do_bench=timed.bench)
+    x, y, _ = vectors()
+    tuned[(4,)](x, y, 64)
+    other = World()
+    other.arch, other.times = "Ascend910_9391", TIMES
+    driver.set_active(FakeDriver(other))
+    tuned[(4,)](x, y, 64)
+    assert [key[-1] for key in tuned.cache] == ["npu:Ascend910B3:0", "npu:Ascend910_9391:0"]
+
+
 def test_defaults_count_as_if_passed(timed: World) -> None:
     tuned = tuner(timed, add_kernel, blocks(16, 32), key=["n", "MODE"])
     add(tuned)
@@ -327,6 +338,15 @@ def test_a_config_pre_hook_runs_before_compiling_and_before_every_launch(timed: 
     assert timed.log == [("hook", 16), ("launch", 16)]
 
 
+def test_a_users_pre_hook_runs_before_anything_is_compiled(timed: World) -> None:
+    def hook(arguments: dict[str, Any], reset_only: bool = False) -> None:
+        timed.log.append(("hook", arguments["BLOCK"]))
+
+    add(tuner(timed, add_kernel, blocks(16, 32), pre_hook=hook))
+    assert timed.log[0] == ("hook", 16)
+    assert timed.logged("compile") == [16, 32]
+
+
 # --- timers ----------------------------------------------------------------------------------------------------------
 
 
@@ -411,6 +431,14 @@ def test_report_and_log(timed: World, monkeypatch: Any, capsys: Any, caplog: Any
     assert "add_kernel on npu:Ascend910B3: 3 configs, 2 timed (event, classic plan), 1 failed" in printed
     assert "unified buffer overflow: needs 256 KiB, has 192 KiB" in printed
     assert "BLOCK=32" in caplog.text and "<- winner" in caplog.text
+
+
+def test_the_report_says_simulated_where_the_device_is(timed: World, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.setenv("TRITON_ASCEND_TUNE_REPORT", "1")
+    tuned = tuner(timed, add_kernel, blocks(16, 32))
+    tuned.open_device = lambda: type("Device", (), {"simulated": True})()
+    add(tuned)
+    assert "add_kernel on npu:Ascend910B3, simulated: 2 configs" in capsys.readouterr().out
 
 
 def test_an_unknown_name_in_key_is_named_clearly(timed: World, caplog: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from tuning_fakes import StockTuner, World, add, add_kernel, blocks, tuner, world  # noqa: F401
 
 from triton_ascend_tune import report
@@ -48,9 +47,13 @@ def test_a_users_timer_is_named() -> None:
     assert "500.00 us" in text and "do_bench returned [0.5, 0.4, 0.6]" in text
 
 
-@pytest.mark.parametrize("name", ["npu:no such thing"])
-def test_where_falls_back_to_the_target(name: str) -> None:
-    assert report.where(name) == name
+def test_a_simulated_device_is_called_so(world: World, monkeypatch: Any) -> None:  # noqa: F811
+    assert report.where("npu:A", True) == "npu:A, simulated"
+    assert report.where("npu:A", False) == "npu:A"
+    assert report.where("npu:A", None) == "npu:A"  # cannot be opened here
+    device = type("Device", (), {"simulated": True})()
+    monkeypatch.setattr("triton_ascend_tune.measure.device.active_device", lambda: device)
+    assert report.where("npu:A", None) == "npu:A, simulated"
 
 
 class Old:

@@ -46,14 +46,17 @@ class Call:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What a tuning found out. ``verdict`` is None, and ``timings`` are stored ones, after a hit in Triton's disk
-    cache.
+    """What a tuning found out.
+
+    ``verdict`` is None, and ``timings`` are stored ones, after a hit in Triton's disk cache. ``simulated``: whether it
+    was measured on the simulated CANN; None if a user's timer measured.
     """
 
     winner: Any
     timings: dict[Any, Any]
     seconds: float = 0.0
     verdict: Verdict | None = None
+    simulated: bool | None = None
 
 
 class Tuner:
@@ -215,14 +218,22 @@ class Tuner:
 
         compiled = self._compile([candidate(config) for config in pruned.survivors], call, hooks)
         ready = [each.candidate for each in compiled if each.error is None]
-        measured = iter(self._measure([entry(each) for each in ready], protocol))
+        do_bench = self._user_bench()
+        device = self.open_device() if ready and do_bench is None else None
+        entries = [entry(each) for each in ready]
+        measured = iter(trials.measure_candidates(entries, protocol, device, self.measurer, do_bench))
         contest = [trials.failed(each) if each.error is not None else next(measured) for each in compiled]
         self._tell_candidates(contest)
         kernel = self.base_fn.__name__
         verdict = choose.choose(contest, protocol, kernel, prune.as_outcomes(pruned, candidate))
         hooks.reset({**call.named, **merge(call.keywords, verdict.winner.candidate.kwargs, self.arg_names)})
-        seconds = time.perf_counter() - start
-        return Tuning(verdict.winner.candidate.config, trials.timings_of(contest), seconds, _without_errors(verdict))
+        return Tuning(
+            winner=verdict.winner.candidate.config,
+            timings=trials.timings_of(contest),
+            seconds=time.perf_counter() - start,
+            verdict=_without_errors(verdict),
+            simulated=getattr(device, "simulated", None),
+        )
 
     def _compile(self, candidates: Sequence[Candidate], call: Call, hooks: Hooks) -> list[Any]:
         """Compiles ahead what can be. Hooks that may change the arguments must run first, so those compile later."""
@@ -239,15 +250,6 @@ class Tuner:
         if not candidates:
             return list[Compiled]()
         return compile_candidates(candidates, compile_one)
-
-    def _measure(self, entries: Sequence[Any], protocol: Protocol) -> list[Outcome]:
-        from triton_ascend_tune.trials import measure_candidates
-
-        if not entries:
-            return []
-        do_bench = self._user_bench()
-        device = self.open_device() if do_bench is None else None
-        return measure_candidates(entries, protocol, device, self.measurer, do_bench)
 
     @staticmethod
     def open_device() -> Any:
@@ -322,7 +324,7 @@ class Tuner:
         kernel, verdict = self.base_fn.__name__, tuning.verdict
         key = stock_key(self.arg_names, self._plan.names if self._plan else (), call.args, call.keywords)
         if verdict is not None and (settings.report() or _log.isEnabledFor(logging.INFO)):
-            text = report.describe(verdict, kernel, tuning.seconds, report.where(place.target))
+            text = report.describe(verdict, kernel, tuning.seconds, report.where(place.target, tuning.simulated))
             _log.info("%s", text)
             if settings.report():
                 print(text, flush=True)

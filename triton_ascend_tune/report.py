@@ -38,14 +38,18 @@ def describe(verdict: Verdict, kernel: str, seconds: float, where: str = "") -> 
     )
 
 
-def where(target: str) -> str:
-    """``target``, marked where it is the simulated CANN: its times must never pass for a device's."""
-    from triton_ascend_tune.measure.device import active_device
+def where(target: str, simulated: bool | None) -> str:
+    """``target``, marked where it is the simulated CANN: its times must never pass for a device's.
 
-    try:
-        simulated = active_device().simulated
-    except Exception:  # no engine for this target, and so nothing that could say "simulated"
-        return target
+    None: find out, if the device can be opened.
+    """
+    if simulated is None:
+        from triton_ascend_tune.measure.device import active_device
+
+        try:
+            simulated = active_device().simulated
+        except Exception:  # nothing that this package measures on, and so nothing that could be the simulated CANN
+            simulated = False
     return f"{target}, simulated" if simulated else target
 
 

@@ -147,6 +147,16 @@ def test_the_listener_hears_of_tunings_and_disk_hits_only(timed: World, monkeypa
     assert set(heard[0]) == {"fn", "key", "best_config", "configs_timings", "duration", "cache_hit"}
 
 
+def test_a_listener_that_raises_does_not_undo_the_tuning(timed: World, monkeypatch: Any) -> None:
+    monkeypatch.setattr(triton.knobs.autotuning, "listener", lambda **_: 1 / 0)
+    tuned = tuner(timed, add_kernel, blocks(*TIMES))
+    with pytest.raises(ZeroDivisionError):
+        add(tuned)
+    timed.log.clear()
+    add(tuned)
+    assert timed.log == [("launch", 32)]
+
+
 def test_promises_of_an_asynchronous_compile_are_resolved(timed: World) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
