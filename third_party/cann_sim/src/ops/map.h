@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 
 #include "ops/broadcast.h"
 #include "ops/convert.h"
@@ -13,41 +14,15 @@ namespace cann_sim::ops {
 
 inline constexpr int64_t kBlock = 512;  // elements; four blocks of 8 bytes each stay in the first-level cache
 
-// Elements of `tensor` from `offset` on, `stride` 1, or 0: one element repeated.
-template <class C>
-void load_run(const Tensor& tensor, int64_t offset, int64_t stride, int64_t n, C* values) {
-  if (stride == 0) {
-    load(tensor.type, tensor.data, offset, 1, values);
-    std::fill_n(values + 1, n - 1, values[0]);
-  } else {
-    load(tensor.type, tensor.data, offset, n, values);
-  }
-}
+// Computes n results from blocks of n values, one block for each input.
+template <class C, class R, size_t N>
+using Body = std::function<void(const std::array<C*, N>& values, R* results, int64_t n)>;
 
-// out[i] = f(in0[i], in1[i], ...) for blocks: body(values, results, n) with values[k] the block of input k,
-// all in arithmetic C; results are of type R and stored as the output's type.
-template <class C, class R, size_t N, class Body>
-void map_blocks(const std::array<const Tensor*, N>& inputs, const Tensor& output, Body body) {
-  std::array<Shape, N + 1> strides;
-  for (size_t k = 0; k < N; k++) strides[k] = broadcast_strides(inputs[k]->shape, output.shape);
-  strides[N] = contiguous_strides(output.shape);
-  const Nest<N + 1> nest(output.shape, strides);
-  C storage[N ? N : 1][kBlock];
-  R results[kBlock];
-  std::array<C*, N> values;
-  for (size_t k = 0; k < N; k++) values[k] = storage[k];
-  nest.each([&](const std::array<int64_t, N + 1>& offsets, int64_t length) {
-    for (int64_t at = 0; at < length; at += kBlock) {
-      const int64_t n = std::min(kBlock, length - at);
-      for (size_t k = 0; k < N; k++) {
-        const int64_t stride = nest.inner_stride(k);
-        load_run(*inputs[k], offsets[k] + at * stride, stride, n, values[k]);
-      }
-      body(values, results, n);
-      store(output.type, output.data, offsets[N] + at, n, results);
-    }
-  });
-}
+// out[i] = f(in0[i], in1[i], ...), broadcast, a block at a time: C is the arithmetic that inputs are loaded
+// in, R the one that results are stored from. Instantiated for the pairs that operators use (map.cpp): C as
+// R, or any C with int64 results.
+template <class C, class R, size_t N>
+void map_blocks(const std::array<const Tensor*, N>& inputs, const Tensor& output, const Body<C, R, N>& body);
 
 // Calls f with a value of the C++ type of an arithmetic.
 template <class F>

@@ -57,6 +57,7 @@ const Registry& registry() {
   static const Registry* all = [] {
     auto* r = new Registry;  // never destroyed: torch_npu's queue thread may outlive static destructors
     add_elementwise(*r);
+    add_unary(*r);
     add_compare(*r);
     add_reduce(*r);
     add_fill(*r);

@@ -85,6 +85,7 @@ const Registry& registry();
 
 // One function per family file.
 void add_elementwise(Registry& registry);
+void add_unary(Registry& registry);
 void add_compare(Registry& registry);
 void add_reduce(Registry& registry);
 void add_fill(Registry& registry);
