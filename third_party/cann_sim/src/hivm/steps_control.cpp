@@ -24,17 +24,24 @@ std::string text_of(const View& v) {
   return text + "]";
 }
 
-// Local views are checked here; a micro-kernel checks global ones through Core::check_global, because only
-// what it really touches has to exist.
-void check_view(const CallSite& site, Next p, Frame& f, const View& v) {
-  if (!is_sane(v)) bad(p, "micro-kernel '" + site.name + "': impossible view " + text_of(v));
-  if (v.space == Space::Gm) return;
+// Every view that a micro-kernel is given lies inside its memory, whatever the micro-kernel checks or
+// touches.
+void check_view(Frame& f, const View& v) {
+  if (!is_sane(v)) throw ExecutionError("impossible view " + text_of(v));
+  const int64_t width = bytes_of(v.element);
+  if (width && reinterpret_cast<uint64_t>(v.base) % static_cast<uint64_t>(width) != 0) {
+    throw ExecutionError(text_of(v) + " does not start at a multiple of its element size");
+  }
+  if (v.space == Space::Gm) {
+    f.core->check_global(v);
+    return;
+  }
   const Extent extent = extent_of(v);
   if (extent.begin == extent.end) return;
   const std::byte* start = f.core->local_memory(v.space);
   if (extent.begin < start || extent.end > start + f.core->local_bytes(v.space)) {
-    bad(p, "micro-kernel '" + site.name + "': view outside of " + text_of(v) + " at byte " +
-               std::to_string(v.base - start));
+    throw ExecutionError(text_of(v) + " at byte " + std::to_string(v.base - start) +
+                         " lies outside of the memory");
   }
 }
 
@@ -92,7 +99,6 @@ Next call(Next p, Frame& f) {
     Argument& argument = arguments[i];
     if (source.is_view) {
       if (!source.constant) argument.view = f.views[source.slot];
-      check_view(site, p, f, argument.view);
     } else if (!source.constant) {
       if (source.is_float)
         argument.real = f.scalars[source.slot].f;
@@ -102,6 +108,9 @@ Next call(Next p, Frame& f) {
   }
   flush_cycles(f);
   try {
+    for (const Argument& argument : arguments) {
+      if (argument.is_view) check_view(f, argument.view);
+    }
     site.kernel->run(*f.core, arguments);
   } catch (const ExecutionError& error) {
     bad(p, "micro-kernel '" + site.name + "': " + error.what());
