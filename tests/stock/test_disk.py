@@ -13,7 +13,7 @@ from tuning_fakes import World, add, add_kernel, blocks, triton, tuner, world  #
 
 from triton_ascend_tune import disk
 from triton_ascend_tune.failures import NoCandidateError
-from triton_ascend_tune.values import Protocol
+from triton_ascend_tune.values import Protocol, Stage
 
 pytestmark = pytest.mark.stock
 TIMES = {16: 3.0, 32: 1.0, 64: 2.0}
@@ -166,4 +166,12 @@ def test_promises_of_an_asynchronous_compile_are_resolved(timed: World) -> None:
         kernel = add(tuned)
     assert kernel.settings["BLOCK"] == 64
     assert type(kernel).__name__ == "Kernel"
-    assert tuned.verdict.outcomes[1].reason == "RuntimeError: too big"
+    failed = tuned.verdict.outcomes[1]
+    assert (failed.stage, failed.reason) == (Stage.COMPILE, "RuntimeError: too big")
+
+
+def test_no_promise_is_returned_for_a_single_config_either(timed: World) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as executor, triton.AsyncCompileMode(executor):
+        assert type(add(tuner(timed, add_kernel, blocks(16)))).__name__ == "Kernel"
