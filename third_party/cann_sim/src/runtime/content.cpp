@@ -37,6 +37,7 @@ void Content::add(hivm::Range range) {
 }
 
 void Content::remove(hivm::Range range) {
+  if (range.begin >= range.end) return;
   const auto first = split(range.begin);
   const auto last = split(range.end);
   // `first` may have been the interval that the second split cut, but it still begins at or after

@@ -1,7 +1,9 @@
 // Faults on demand: CANN_SIM_FAULTS is a comma-separated list.
 //
 //   malloc:MIB     device allocations above so many MiB (a fraction is allowed) fail with "out of memory"
-//   launch:NAME    rtKernelLaunch of the kernel with this entry name is refused
+//   launch:NAME    rtKernelLaunch of the kernel with this entry name is refused. torch_npu takes that as
+//   fatal: with its task queue it drops
+//                  what follows, without it the process ends (seen with 2.13.0)
 //   kernel:NAME    the kernel faults on the device: the next synchronise of its stream reports it, its output
 //   is not written notify         aclrtCreateNotify answers "not supported" notify_lost    records of
 //   notifies are lost: every wait runs into its timeout value          aclrtValueWait and aclrtValueWrite
