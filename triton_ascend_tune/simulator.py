@@ -159,9 +159,9 @@ def _version(distribution: str) -> str:
 
 
 def _digest_of(root: Path, texts: Sequence[str] = ()) -> str:
-    """A short digest of ``texts`` and of the names, modes and bytes of all files below ``root``."""
+    """A short digest of ``texts`` and of the names, modes and bytes of all files below ``root``, documents aside."""
     digest = hashlib.sha256("\0".join(texts).encode())
-    for path in sorted(p for p in root.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
+    for path in sorted(p for p in root.rglob("*") if p.is_file() and p.suffix != ".md"):
         data = path.read_bytes()
         digest.update(f"\0{path.relative_to(root)}\0{os.access(path, os.X_OK)}\0{len(data)}\0".encode())
         digest.update(data)
