@@ -197,9 +197,10 @@ def _float_literal(value: float, kind: str) -> str:
 
 @dataclass(frozen=True)
 class Result:
-    """What a program left: the images, or the message of whoever refused it."""
+    """What a program left: the images and its simulated duration, or the message of whoever refused it."""
 
     images: dict[str, bytes]
+    nanoseconds: int = 0
     error: str = ""
 
 
@@ -225,20 +226,23 @@ def _work(job: Path, answer: Path) -> None:
         source.write_text(text)
         done = subprocess.run(["hivmc", str(source), "-o", str(job)], capture_output=True, text=True, check=False)
         if done.returncode:
-            results.append((name, {}, done.stderr))
+            results.append((name, {}, 0, done.stderr))
             continue
         stub = acl.register(job.with_suffix(".o").read_bytes(), b"probe")
         memory = images["gm"] + images["ub"]
         address = acl.malloc(len(memory) + _BLOCK)
         acl.upload(address, memory)
         try:
+            start = acl.recorded()
             acl.launch(stub, 1, struct.pack("<QQQQiii", 0, address, address, address, 1, 1, 1) + bytes(4))
+            end = acl.recorded()
             acl.sync()
         except AclError as error:
-            results.append((name, {}, str(error)))
+            results.append((name, {}, 0, str(error)))
             continue
         after = acl.download(address, len(memory))
-        results.append((name, {"gm": after[: len(images["gm"])], "ub": after[len(images["gm"]) :]}, ""))
+        after_by_space = {"gm": after[: len(images["gm"])], "ub": after[len(images["gm"]) :]}
+        results.append((name, after_by_space, acl.elapsed_ns(start, end), ""))
     answer.write_bytes(pickle.dumps(results))
 
 

@@ -218,6 +218,17 @@ def transfers(g: Group) -> None:
 
 
 @group
+def tight_loads(g: Group) -> None:
+    """Rows that do not start on blocks: padding one must not destroy the next."""
+    for pitch in (11, 20):
+        x = g.values("float", (5, 11))
+        source = g.program.place(x, "float", strides=(pitch, 1), space="gm")
+        to = g.target("float", (5, 11))
+        g.call("load_gm_to_ubuf_2d_float", source, to, Scalar(2, "i32"), Scalar(1, "float"), Scalar(0, "index"))
+        g.expect(to, x)
+
+
+@group
 def in_place(g: Group) -> None:
     """Targets that start where a source starts, as the compiler assigns them, and two that would destroy a source."""
     view, x = g.source("float", (100,))

@@ -148,6 +148,9 @@ def wrong_calls() -> dict[str, tuple[Program, str]]:
     p = case("index", "index 9 at 1 lies outside the 8 elements")
     index = p.place(np.array([1, 9], np.int32), "int32_t")
     p.call("gather_1d_float", p.place(None, "float", (8,)), index, p.place(None, "float", (2,)))
+    p = case("padding", "left padding of 2 is not supported")
+    source, to = p.place(None, "float", (8,), space="gm"), p.place(None, "float", (8,))
+    p.call("load_gm_to_ubuf_1d_float", source, to, Scalar(0, "i32"), Scalar(0, "float"), Scalar(2, "index"))
     p = case("atomic", "atomic kind 7")
     p.call(
         "store_ubuf_to_gm_1d_float",
@@ -164,3 +167,32 @@ def test_wrong_calls_name_the_kernel_and_the_fault(case: str, sim_env: dict[str,
     result = run_programs([program], sim_env)[case]
     assert program.calls[0][0] in result.error
     assert message in result.error
+
+
+def duration_cases() -> list[Program]:
+    """The same operands, 1024 floats each, under different calls."""
+    cases = []
+    for name, calls, offset, kernel in (
+        ("nothing", 0, 0, ""),
+        ("add", 1, 0, "vadd_1d_float"),
+        ("two adds", 2, 0, "vadd_1d_float"),
+        ("divide", 1, 0, "vdiv_1d_float"),
+        ("add off a block", 1, 1, "vadd_1d_float"),
+    ):
+        program = Program(name)
+        a, b, to = (program.place(np.ones(1024, np.float32), "float", offset=offset) for _ in range(3))
+        for _ in range(calls):
+            program.call(kernel, a, b, to)
+        cases.append(program)
+    return cases
+
+
+def test_durations_tell_the_instructions_apart(sim_env: dict[str, str]) -> None:
+    """More work takes longer: a second instruction, division, and by far the scalar loop over unaligned views."""
+    results = run_programs(duration_cases(), sim_env)
+    assert not [r.error for r in results.values() if r.error]
+    base = results["nothing"].nanoseconds
+    own = {name: result.nanoseconds - base for name, result in results.items()}
+    assert 0 < own["add"] < own["divide"]
+    assert own["two adds"] == pytest.approx(2 * own["add"], rel=0.1)
+    assert own["add off a block"] > 20 * own["add"]

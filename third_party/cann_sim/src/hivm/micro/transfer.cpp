@@ -64,29 +64,29 @@ struct Transfer {
   bool scalar = false;  // not expressible: an element at a time by the scalar unit
 };
 
-// `local` in the unified buffer, `global` outside. Rows that lie together are bursts; one instruction moves
-// all rows of the last two dimensions unless the distance of rows cannot be encoded.
+// `local` in the unified buffer, `global` outside. What lies together on both sides is a row, and each row
+// must start on a block of the buffer; one instruction moves all rows of one dimension unless their distance
+// cannot be encoded.
 Transfer plan(const View& local, const View& global) {
-  const int last = local.rank - 1;
   const int64_t width = bytes_of(local.element);
   Transfer transfer;
-  const auto start = reinterpret_cast<intptr_t>(local.base) + local.offset * width;
-  const bool local_dense = local.sizes[last] <= 1 || local.strides[last] == 1;
-  const bool global_dense = global.sizes[last] <= 1 || global.strides[last] == 1;
-  if (start % cost::kBlockBytes != 0 || (local_dense && !global_dense)) {
-    transfer.scalar = true;
-    return transfer;
+  transfer.scalar = (reinterpret_cast<intptr_t>(local.base) + local.offset * width) % cost::kBlockBytes != 0;
+  int64_t row = 1;  // elements
+  int d = local.rank - 1;
+  for (; d >= 0; d--) {
+    if (local.sizes[d] != 1 && (local.strides[d] != row || global.strides[d] != row)) break;
+    row *= local.sizes[d];
   }
-  int64_t rows = 1, planes = 1;
-  for (int d = 0; d < last; d++) (d == last - 1 ? rows : planes) *= local.sizes[d];
-  if (!local_dense) {  // each element is a row of its own, in a block of its own
-    planes *= rows;
-    rows = local.sizes[last];
+  bool innermost = true;
+  for (; d >= 0; d--) {
+    if (local.sizes[d] == 1) continue;
+    transfer.scalar |= local.strides[d] * width % cost::kBlockBytes != 0;
+    transfer.bursts *= local.sizes[d];
+    constexpr int64_t kWidestGap = int64_t{1} << 32;
+    const int64_t gap = (global.strides[d] - row) * width;
+    if (!innermost || gap < 0 || gap >= kWidestGap) transfer.instructions *= local.sizes[d];
+    innermost = false;
   }
-  transfer.bursts = rows * planes;
-  constexpr int64_t kWidestGap = int64_t{1} << 32;
-  const int64_t gap = last > 0 ? (global.strides[last - 1] - global.sizes[last]) * width : 0;
-  transfer.instructions = gap < 0 || gap >= kWidestGap ? transfer.bursts : planes;
   return transfer;
 }
 
@@ -127,6 +127,9 @@ class Load final : public MicroKernel {
     const int64_t mode = arguments.integer(2), left = arguments.integer(4);
     if (mode < 0 || mode > 2)
       arguments.fail("pad mode " + std::to_string(mode) + "; 0 none, 1 first element, 2 value");
+    // Elements before the target would be overwritten, which no known module asks for and nobody has seen
+    // happen.
+    if (left != 0) arguments.fail("left padding of " + std::to_string(left) + " is not supported, only 0");
     if (source.count() == 0) return;
     require_equal_shapes(name_, source, target);
     core.check_global(source);
@@ -135,8 +138,7 @@ class Load final : public MicroKernel {
     const Rows<2> rows(name_, {&target, &source});
     rows.each([&](const std::array<Lane, 2>& lanes, int64_t n) { move_(lanes[1], lanes[0], n); });
     const bool dense = target.sizes[rank_ - 1] == 1 || target.strides[rank_ - 1] == 1;
-    if (dense && (left > 0 || !transfer.scalar))
-      pad(target, mode, pad_bits(arguments), left, !transfer.scalar);
+    if (dense && !transfer.scalar) pad(target, mode, pad_bits(arguments));
   }
 
  private:
@@ -173,9 +175,9 @@ class Load final : public MicroKernel {
     });
   }
 
-  // Each row is completed to whole blocks, and preceded by `left` elements, of: the value (mode 2), the row's
-  // first element (mode 1), zero (mode 0).
-  void pad(const View& target, int64_t mode, uint64_t value, int64_t left, bool complete) const {
+  // Each row is completed to whole blocks by: the value (mode 2), the row's first element (mode 1), zero
+  // (mode 0).
+  void pad(const View& target, int64_t mode, uint64_t value) const {
     View row_starts = target;
     row_starts.sizes[rank_ - 1] = 1;
     const int64_t width = bytes_of(target.element), n = target.sizes[rank_ - 1];
@@ -184,8 +186,6 @@ class Load final : public MicroKernel {
         std::byte* const row = lanes[0].base + (lanes[0].offset + i * lanes[0].stride) * width;
         uint64_t fill = mode == 2 ? value : 0;
         if (mode == 1) std::memcpy(&fill, row, static_cast<size_t>(width));
-        for (int64_t k = -left; k < 0; k++) std::memcpy(row + k * width, &fill, static_cast<size_t>(width));
-        if (!complete) continue;
         const auto end = reinterpret_cast<uintptr_t>(row + n * width);
         const int64_t rest = static_cast<int64_t>(-end % cost::kBlockBytes) / width;
         for (int64_t k = n; k < n + rest; k++)
