@@ -1,7 +1,8 @@
 """The three examples tuned by the wheel's stock tuner and by ours, on the simulated CANN, in one run.
 
-Prints for each side the winner, the real time of the whole program, the virtual device time its tasks took and the launches of the
-target kernel. Both sides run in fresh processes with a compile cache of their own that a first, uncounted run has filled.
+Prints for each side the winner, the real time of the whole program, the virtual device time its tasks took and the
+launches of the target kernel. Both sides run in fresh processes with a compile cache of their own that a first,
+uncounted run has filled.
 """
 
 from __future__ import annotations

@@ -55,9 +55,9 @@ class Candidate:
 class Protocol:
     """How a time is taken. Results taken under different protocols are never compared or reused for one another.
 
-    ``method``: "event" or "profiler". ``plan``: "classic" sizes its loop by time. ``warmup_ms``, ``repeat_ms`` bound the
-    whole iterations (flush, launch and host work included) spent on one candidate; ``min_samples``, ``max_samples`` bound the number of
-    samples whatever they take.
+    ``method``: "event" or "profiler". ``plan``: "classic" sizes its loop by time. ``warmup_ms``, ``repeat_ms`` bound
+    the whole iterations (flush, launch and host work included) spent on one candidate; ``min_samples``,
+    ``max_samples`` bound the number of samples whatever they take.
     """
 
     method: str = "event"
@@ -73,7 +73,7 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Samples:
-    """Kernel times of one candidate in milliseconds, in the order they were taken; never empty, all finite and positive."""
+    """Kernel times of one candidate in milliseconds, in the order taken; never empty, all finite and positive."""
 
     times_ms: tuple[float, ...]
 
