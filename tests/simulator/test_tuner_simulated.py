@@ -10,13 +10,13 @@ PROGRAM = """
 import torch, triton
 import triton.language as tl
 
+def row(o):
+    times = o.samples and o.samples.times_ms
+    return [o.candidate.config.kwargs, o.status.value, o.stage and o.stage.value, o.reason, times]
+
 def show(tuner):
-    verdict = tuner.verdict
     return {
-        "outcomes": [
-            [o.candidate.config.kwargs, o.status.value, o.stage and o.stage.value, o.reason, o.samples and o.samples.times_ms]
-            for o in verdict.outcomes
-        ],
+        "outcomes": [row(outcome) for outcome in tuner.verdict.outcomes],
         "best": tuner.best_config.kwargs,
         "timings": list(tuner.configs_timings.values()),
         "nargs": tuner.nargs,
