@@ -218,14 +218,20 @@ def transfers(g: Group) -> None:
 
 
 @group
-def tight_loads(g: Group) -> None:
-    """Rows that do not start on blocks: padding one must not destroy the next."""
+def padded_loads(g: Group) -> None:
+    """Rows that do not start on blocks, where padding one must not destroy the next; and padding on the left."""
     for pitch in (11, 20):
         x = g.values("float", (5, 11))
         source = g.program.place(x, "float", strides=(pitch, 1), space="gm")
         to = g.target("float", (5, 11))
         g.call("load_gm_to_ubuf_2d_float", source, to, Scalar(2, "i32"), Scalar(1, "float"), Scalar(0, "index"))
         g.expect(to, x)
+    for mode, fill in ((0, 0.0), (2, 1.0)):
+        source, x = g.source("float", (8,), space="gm")
+        row = g.target("float", (16,))
+        to = View("ub", row.address, "float", (8,), (1,), offset=3)
+        g.call("load_gm_to_ubuf_1d_float", source, to, Scalar(mode, "i32"), Scalar(1, "float"), Scalar(3, "index"))
+        g.expect(row, np.concatenate([np.full(3, fill, np.float32), x, np.full(5, fill, np.float32)]))
 
 
 @group

@@ -148,7 +148,7 @@ def wrong_calls() -> dict[str, tuple[Program, str]]:
     p = case("index", "index 9 at 1 lies outside the 8 elements")
     index = p.place(np.array([1, 9], np.int32), "int32_t")
     p.call("gather_1d_float", p.place(None, "float", (8,)), index, p.place(None, "float", (2,)))
-    p = case("padding", "left padding of 2 is not supported")
+    p = case("padding", "left padding of 2 before a target at element 0")
     source, to = p.place(None, "float", (8,), space="gm"), p.place(None, "float", (8,))
     p.call("load_gm_to_ubuf_1d_float", source, to, Scalar(0, "i32"), Scalar(0, "float"), Scalar(2, "index"))
     p = case("atomic", "atomic kind 7")

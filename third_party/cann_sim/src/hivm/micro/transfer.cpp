@@ -61,21 +61,24 @@ MoveLoop atomic_of(Type type, int64_t kind) {
 struct Transfer {
   int64_t instructions = 1;
   int64_t bursts = 1;
-  bool scalar = false;  // not expressible: an element at a time by the scalar unit
+  int64_t row = 1;         // elements that lie together on both sides: one burst
+  int row_dimensions = 0;  // how many of the last dimensions make up such a row
+  bool scalar = false;     // not expressible: an element at a time by the scalar unit
 };
 
-// `local` in the unified buffer, `global` outside. What lies together on both sides is a row, and each row
-// must start on a block of the buffer; one instruction moves all rows of one dimension unless their distance
-// cannot be encoded.
-Transfer plan(const View& local, const View& global) {
+// `local` in the unified buffer, `global` outside. Each row must start on a block of the buffer, after `left`
+// elements of padding; one instruction moves all rows of one dimension unless their distance cannot be
+// encoded.
+Transfer plan(const View& local, const View& global, int64_t left) {
   const int64_t width = bytes_of(local.element);
   Transfer transfer;
-  transfer.scalar = (reinterpret_cast<intptr_t>(local.base) + local.offset * width) % cost::kBlockBytes != 0;
-  int64_t row = 1;  // elements
+  const int64_t start = reinterpret_cast<intptr_t>(local.base) + (local.offset - left) * width;
+  transfer.scalar = start % cost::kBlockBytes != 0;
   int d = local.rank - 1;
   for (; d >= 0; d--) {
-    if (local.sizes[d] != 1 && (local.strides[d] != row || global.strides[d] != row)) break;
-    row *= local.sizes[d];
+    if (local.sizes[d] != 1 && (local.strides[d] != transfer.row || global.strides[d] != transfer.row)) break;
+    transfer.row *= local.sizes[d];
+    transfer.row_dimensions++;
   }
   bool innermost = true;
   for (; d >= 0; d--) {
@@ -83,7 +86,7 @@ Transfer plan(const View& local, const View& global) {
     transfer.scalar |= local.strides[d] * width % cost::kBlockBytes != 0;
     transfer.bursts *= local.sizes[d];
     constexpr int64_t kWidestGap = int64_t{1} << 32;
-    const int64_t gap = (global.strides[d] - row) * width;
+    const int64_t gap = (global.strides[d] - transfer.row) * width;
     if (!innermost || gap < 0 || gap >= kWidestGap) transfer.instructions *= local.sizes[d];
     innermost = false;
   }
@@ -127,18 +130,19 @@ class Load final : public MicroKernel {
     const int64_t mode = arguments.integer(2), left = arguments.integer(4);
     if (mode < 0 || mode > 2)
       arguments.fail("pad mode " + std::to_string(mode) + "; 0 none, 1 first element, 2 value");
-    // Elements before the target would be overwritten, which no known module asks for and nobody has seen
-    // happen.
-    if (left != 0) arguments.fail("left padding of " + std::to_string(left) + " is not supported, only 0");
+    // Padding goes into the buffer that the target is a part of, never before it.
+    if (left < 0 || left > target.offset) {
+      arguments.fail("left padding of " + std::to_string(left) + " before a target at element " +
+                     std::to_string(target.offset) + " of its buffer");
+    }
     if (source.count() == 0) return;
     require_equal_shapes(name_, source, target);
     core.check_global(source);
-    const Transfer transfer = plan(target, source);
+    const Transfer transfer = plan(target, source, left);
     issue(core, transfer, source, target, mode);
     const Rows<2> rows(name_, {&target, &source});
     rows.each([&](const std::array<Lane, 2>& lanes, int64_t n) { move_(lanes[1], lanes[0], n); });
-    const bool dense = target.sizes[rank_ - 1] == 1 || target.strides[rank_ - 1] == 1;
-    if (dense && !transfer.scalar) pad(target, mode, pad_bits(arguments));
+    if (left > 0 || !transfer.scalar) pad(target, transfer, mode, pad_bits(arguments), left);
   }
 
  private:
@@ -175,21 +179,23 @@ class Load final : public MicroKernel {
     });
   }
 
-  // Each row is completed to whole blocks by: the value (mode 2), the row's first element (mode 1), zero
-  // (mode 0).
-  void pad(const View& target, int64_t mode, uint64_t value) const {
+  // Each row is preceded by `left` elements, and completed to whole blocks if the engine moves it, of: the
+  // value (mode 2), the row's first element (mode 1), zero (mode 0).
+  void pad(const View& target, const Transfer& transfer, int64_t mode, uint64_t value, int64_t left) const {
     View row_starts = target;
-    row_starts.sizes[rank_ - 1] = 1;
-    const int64_t width = bytes_of(target.element), n = target.sizes[rank_ - 1];
+    for (int d = rank_ - transfer.row_dimensions; d < rank_; d++) row_starts.sizes[d] = 1;
+    const int64_t n = transfer.row;
+    const auto width = static_cast<size_t>(bytes_of(target.element));
     Rows<1>(name_, {&row_starts}).each([&](const std::array<Lane, 1>& lanes, int64_t count) {
       for (int64_t i = 0; i < count; i++) {
         std::byte* const row = lanes[0].base + (lanes[0].offset + i * lanes[0].stride) * width;
         uint64_t fill = mode == 2 ? value : 0;
-        if (mode == 1) std::memcpy(&fill, row, static_cast<size_t>(width));
-        const auto end = reinterpret_cast<uintptr_t>(row + n * width);
-        const int64_t rest = static_cast<int64_t>(-end % cost::kBlockBytes) / width;
-        for (int64_t k = n; k < n + rest; k++)
-          std::memcpy(row + k * width, &fill, static_cast<size_t>(width));
+        if (mode == 1) std::memcpy(&fill, row, width);
+        for (std::byte* to = row - left * width; to < row; to += width) std::memcpy(to, &fill, width);
+        if (transfer.scalar) continue;
+        std::byte* const end = row + n * width;
+        const size_t rest = -reinterpret_cast<uintptr_t>(end) % cost::kBlockBytes;
+        for (std::byte* to = end; to < end + rest; to += width) std::memcpy(to, &fill, width);
       }
     });
   }
@@ -215,7 +221,7 @@ class Store final : public MicroKernel {
     if (source.count() == 0) return;
     require_equal_shapes(name_, source, target);
     core.check_global(target);
-    const Transfer transfer = plan(source, target);
+    const Transfer transfer = plan(source, target, 0);
     Work work;
     work.pipe = Pipe::Mte3;
     work.cycles = transfer_cycles(transfer);
