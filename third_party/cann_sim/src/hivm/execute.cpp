@@ -10,7 +10,7 @@
 namespace hivm {
 namespace {
 
-constexpr int64_t kMostLoops = int64_t{1} << 34;  // iterations of all loops of a launch
+constexpr int64_t kMostLoops = int64_t{1} << 30;  // iterations of all loops of a launch, a few seconds
 constexpr uint32_t kMostBlocks = 65535;           // what fits into the 16 bits that a launch has for it
 
 [[noreturn]] void bad_arguments(const Code& code, const Launch& launch, const std::string& what) {
