@@ -25,10 +25,12 @@ from triton_ascend_tune import generate, settings
 from triton_ascend_tune.key import Key, stock_key, unknown_names
 from triton_ascend_tune.launch import explain_missing, merge, named_arguments
 from triton_ascend_tune.plan import Place, Plan
+from triton_ascend_tune.stock import heuristics_below, is_default, jit_function, user_bench
 from triton_ascend_tune.values import Candidate, Outcome, Protocol, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from triton_ascend_tune.compile import Compiled
     from triton_ascend_tune.hooks import Hooks
     from triton_ascend_tune.prune import Pruned
 
@@ -193,7 +195,7 @@ class Tuner:
             tuning = self._contest(pruned, call)
             self.configs_timings = tuning.timings  # what Triton's method writes
 
-        method = None if self._user_bench() is not None else self._protocol()
+        method = None if user_bench(self) is not None else self._protocol()
         stored_key = disk.disk_key(key, place.label, place.target, method)
         winner = disk.stored_or(self, stored_key, pruned.survivors, benchmark)
         return tuning if tuning is not None else Tuning(winner, self.configs_timings)
@@ -218,7 +220,7 @@ class Tuner:
 
         compiled = self._compile([candidate(config) for config in pruned.survivors], call, hooks)
         ready = [each.candidate for each in compiled if each.error is None]
-        do_bench = self._user_bench()
+        do_bench = user_bench(self)
         device = self.open_device() if ready and do_bench is None else None
         entries = [entry(each) for each in ready]
         measured = iter(trials.measure_candidates(entries, protocol, device, self.measurer, do_bench))
@@ -235,9 +237,9 @@ class Tuner:
             simulated=getattr(device, "simulated", None),
         )
 
-    def _compile(self, candidates: Sequence[Candidate], call: Call, hooks: Hooks) -> list[Any]:
+    def _compile(self, candidates: Sequence[Candidate], call: Call, hooks: Hooks) -> list[Compiled]:
         """Compiles ahead what can be. Hooks that may change the arguments must run first, so those compile later."""
-        from triton_ascend_tune.compile import Compiled, compile_candidates, compiles_ahead
+        from triton_ascend_tune.compile import compile_candidates, compiles_ahead
 
         ahead = compiles_ahead(self.fn) and not hooks.change_arguments
 
@@ -247,8 +249,6 @@ class Tuner:
             keywords = merge({**call.keywords, "warmup": True}, candidate.kwargs, self.arg_names)
             return self._launch(call.args, keywords)
 
-        if not candidates:
-            return list[Compiled]()
         return compile_candidates(candidates, compile_one)
 
     @staticmethod
@@ -274,25 +274,12 @@ class Tuner:
             protocol = replace(protocol, repeat_ms=float(self.num_reps))
         return protocol
 
-    def _user_bench(self) -> Callable[..., Any] | None:
-        """The timer that the user gave, as argument or by assignment; None for every built-in one."""
-        import triton.testing
-
-        assigned = self.__dict__.get("do_bench")
-        if assigned is not None and assigned is not triton.testing.do_bench and not _is_default(assigned):
-            from triton.runtime.driver import driver
-
-            if assigned is not driver.active.get_benchmarker():
-                return assigned  # type: ignore[no-any-return]
-        given = self.__dict__.get("_do_bench")
-        return None if given is None or _is_default(given) else given
-
     def _hooks(self) -> Hooks:
         from triton_ascend_tune.hooks import Hooks
 
         return Hooks(
-            None if _is_default(self.pre_hook) else self.pre_hook,
-            None if _is_default(self.post_hook) else self.post_hook,
+            None if is_default(self.pre_hook) else self.pre_hook,
+            None if is_default(self.post_hook) else self.post_hook,
             self.reset_to_zero,
             self.restore_value,
             self.arg_names,
@@ -305,7 +292,7 @@ class Tuner:
             return kernel.result() if type(kernel).__name__ == "FutureKernel" else kernel
         except TypeError as error:
             required = self._plan.required() if self._plan is not None else ()
-            given = {*named_arguments(self.arg_names, args), *keywords, *_heuristics_below(self.fn)}
+            given = {*named_arguments(self.arg_names, args), *keywords, *heuristics_below(self.fn)}
             explained = explain_missing(error, self.base_fn.__name__, required, given)
             if explained is error:
                 raise
@@ -332,7 +319,7 @@ class Tuner:
         listener = getattr(getattr(knobs, "autotuning", None), "listener", None)
         if listener is not None:
             listener(
-                fn=_jit_function(self.fn),
+                fn=jit_function(self.fn),
                 key=key,
                 best_config=tuning.winner,
                 configs_timings=tuning.timings,
@@ -399,29 +386,6 @@ def _make_tuner_class(base: Any) -> type:
 
 def _ask_later(*_: Any, **__: Any) -> Any:
     """Placeholder for the driver's timer; never called."""
-
-
-def _is_default(function: Any) -> bool:
-    """Whether a hook or timer is one that Triton's constructor made, not one that the user gave."""
-    name = getattr(function, "__qualname__", "")
-    return name.startswith("Autotuner.__init__.<locals>.") and str(function.__module__).startswith("triton.")
-
-
-def _heuristics_below(fn: Any) -> set[str]:
-    """The arguments to which heuristics between tuner and kernel give values."""
-    names: set[str] = set()
-    while hasattr(fn, "fn"):
-        names.update(getattr(fn, "values", None) or ())
-        fn = fn.fn
-    return names
-
-
-def _jit_function(fn: Any) -> Any:
-    from triton.runtime.jit import JITFunction
-
-    while not isinstance(fn, JITFunction) and hasattr(fn, "fn"):
-        fn = fn.fn
-    return fn
 
 
 def _without_errors(verdict: Verdict) -> Verdict:
