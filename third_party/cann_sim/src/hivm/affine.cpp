@@ -5,7 +5,7 @@ namespace {
 
 using Kind = ir::AffineNode::Kind;
 constexpr int kDeepest = 100;        // nesting of an expression
-constexpr size_t kMostNodes = 4096;  // of a map
+constexpr size_t kMostNodes = 1024;  // of a map
 
 class Reader {
  public:
