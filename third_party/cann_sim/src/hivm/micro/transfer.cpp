@@ -128,6 +128,8 @@ class Load final : public MicroKernel {
     const Arguments arguments(name_, given, 5, 5);
     const View &source = arguments.view(0, type_, rank_), &target = arguments.view(1, type_, rank_);
     const int64_t mode = arguments.integer(2), left = arguments.integer(4);
+    // Padding is written beside the target, which only local memory has room for.
+    if (target.space == Space::Gm) arguments.fail("the target lies in global memory");
     if (mode < 0 || mode > 2)
       arguments.fail("pad mode " + std::to_string(mode) + "; 0 none, 1 first element, 2 value");
     // Padding goes into the buffer that the target is a part of, never before it.
