@@ -303,6 +303,17 @@ def test_nothing_is_left_from_the_block_before(run: Run) -> None:
             f"    %s = memref.subview %m[0] [%i] [1] : memref<2xi64, {UB}> to memref<?xi64, strided<[1]>, {UB}>\n",
             "negative size -7",
         ),
+        (
+            store("%zero", 0)
+            + f"    call @load_gm_to_ubuf_1d_int64_t(%slot0, %slot0, %nil, %zero, %c0) : (memref<1xi64, {GM}>, "
+            + f"memref<1xi64, {GM}>, i32, i64, index) -> ()\n",
+            "micro-kernel load_gm_to_ubuf_1d_int64_t: the target lies in global memory",
+        ),
+        (
+            f"    %m = hivm.hir.pointer_cast(%last) : memref<2xi64, {UB}>\n"
+            f"    call @broadcast_scalar_int64_t_to_1d(%zero, %m) : (i64, memref<2xi64, {UB}>) -> ()\n",
+            "at byte 196600 lies outside of the memory",
+        ),
     ],
 )
 def test_errors_name_the_line_and_the_reason(run: Run, body: str, message: str) -> None:

@@ -113,7 +113,9 @@ Next call(Next p, Frame& f) {
     }
     site.kernel->run(*f.core, arguments);
   } catch (const ExecutionError& error) {
-    bad(p, "micro-kernel '" + site.name + "': " + error.what());
+    const std::string what = error.what();
+    const bool named = what.compare(0, site.name.size(), site.name) == 0;
+    bad(p, named ? "micro-kernel " + what : "micro-kernel " + site.name + ": " + what);
   }
   return p + 1;
 }
