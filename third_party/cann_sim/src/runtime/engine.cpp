@@ -119,6 +119,7 @@ Pending Engine::make_pending(const Stream& stream, Task task, uint64_t object, i
   made.record.thread_id = static_cast<uint32_t>(current_thread_id());
   made.record.thread_name = current_thread_name();
   made.task = std::move(task);
+  for (TaskListener* listener : listeners_) listener->submitted(made.record);
   return made;
 }
 

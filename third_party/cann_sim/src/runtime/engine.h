@@ -74,7 +74,7 @@ class Engine {
   int64_t host_now();
 
   void add_listener(TaskListener* listener);  // never removed; must outlive the process
-  void lock() { mutex_.lock(); }              // for pthread_atfork
+  void lock() { mutex_.lock(); }              // for pthread_atfork and for the state of listeners
   void unlock() { mutex_.unlock(); }
 
  private:

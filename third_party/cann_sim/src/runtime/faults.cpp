@@ -16,11 +16,11 @@ Faults::Faults(const std::string& list) {
     const size_t colon = entry.find(':');
     const std::string argument = colon == std::string::npos ? "" : entry.substr(colon + 1);
     if (!add(entry.substr(0, colon), argument)) {
-      std::fprintf(stderr,
-                   "cann_sim: CANN_SIM_FAULTS: '%s' is ignored: malloc:MIB, launch:NAME, kernel:NAME, "
-                   "notify, notify_lost "
-                   "or value expected\n",
-                   entry.c_str());
+      std::fprintf(
+          stderr,
+          "cann_sim: CANN_SIM_FAULTS: '%s' is ignored: malloc:MIB, launch:NAME, kernel:NAME, "
+          "notify, notify_lost, value, prof_lost:N, prof_doubled, prof_no_data or prof_crash expected\n",
+          entry.c_str());
     }
   }
 }
@@ -38,7 +38,15 @@ bool Faults::add(const std::string& kind, const std::string& argument) {
     (kind == "launch" ? launch_ : kernel_).insert(argument);
     return true;
   }
+  if (kind == "prof_lost") {
+    char* end = nullptr;
+    prof_lost_ = std::strtoull(argument.c_str(), &end, 10);
+    return !argument.empty() && argument[0] >= '0' && argument[0] <= '9' && !*end;
+  }
   if (!argument.empty()) return false;
+  if (kind == "prof_doubled") return prof_doubled_ = true;
+  if (kind == "prof_no_data") return prof_no_data_ = true;
+  if (kind == "prof_crash") return prof_crash_ = true;
   if (kind == "notify") return no_notify_ = true;
   if (kind == "notify_lost") return notify_lost_ = true;
   if (kind == "value") return no_value_ = true;

@@ -78,7 +78,10 @@ struct TaskRecord {
 class TaskListener {
  public:
   virtual ~TaskListener() = default;
-  virtual void resolved(const TaskRecord& record) = 0;  // called under the engine's lock
+  // Both are called under the engine's lock. `submitted`: on the submitting thread, before the task runs; its
+  // start and end are not known yet.
+  virtual void submitted(const TaskRecord&) {}
+  virtual void resolved(const TaskRecord& record) = 0;
 };
 
 }  // namespace cann_sim

@@ -7,25 +7,12 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/json.h"
+
 namespace cann_sim {
 namespace {
 
 constexpr size_t kBufferBytes = 64 << 10;
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", c);
-      out += escape;
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
 
 }  // namespace
 
