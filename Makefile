@@ -11,6 +11,9 @@ SOURCES := $(shell find csrc third_party/cann_sim -name '*.cpp' -o -name '*.h' |
 
 env: $(ASCEND)/.installed $(STOCK)/.installed
 
+# Make must not take the stamps away as intermediate files.
+.SECONDARY: $(ASCEND)/.requirements $(STOCK)/.requirements
+
 # One recipe for both environments: $* is ascend or stock.
 .venv/%/.requirements: requirements/%.txt requirements/test.txt
 	$(PYTHON) -m venv .venv/$*
