@@ -1,19 +1,21 @@
-// The Ascend runtime, resolved from libascendcl.so when it is first needed.
+// The Ascend runtime.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "acl_subset.h"
+#include "acl_library.h"
 #include "device_runtime.h"
+#include "stream_gate.h"
 
 namespace tat {
 
 class AclRuntime final : public DeviceRuntime {
  public:
-  // library: a soname, or the path of a file. Throws LibraryError if it cannot be loaded or lacks a function.
+  // See AclLibrary.
   explicit AclRuntime(const std::string& library = "libascendcl.so");
-  // The library is never unloaded: torch_npu uses the same one, and its threads outlive this object.
   ~AclRuntime() override = default;
   AclRuntime(const AclRuntime&) = delete;
   AclRuntime& operator=(const AclRuntime&) = delete;
@@ -25,24 +27,18 @@ class AclRuntime final : public DeviceRuntime {
   void synchronize_event(Event event) override;
   void synchronize_stream(Stream stream) override;
   double elapsed_ms(Event start, Event end) override;
+  Stream create_stream() override;
+  void destroy_stream(Stream stream) noexcept override;
+  // "notify" and "value", as far as the library has their functions.
+  std::vector<std::string> gate_kinds() const override;
+  std::unique_ptr<StreamGate> make_gate(const std::string& kind) override;
 
-  // The file that was loaded.
-  const std::string& library_path() const { return library_path_; }
+  const std::string& library_path() const { return acl_->path; }
   // The version of the simulated CANN, or nothing on a real one.
-  const std::optional<std::string>& simulator_version() const { return simulator_version_; }
+  std::optional<std::string> simulator_version() const;
 
  private:
-  struct Functions {
-#define TAT_ACL_MEMBER(name) decltype(&acl::name) name = nullptr;
-    TAT_ACL_FUNCTIONS(TAT_ACL_MEMBER)
-#undef TAT_ACL_MEMBER
-  };
-
-  void check(const char* call, acl::aclError code) const;
-
-  Functions acl_;
-  std::string library_path_;
-  std::optional<std::string> simulator_version_;
+  std::shared_ptr<const AclLibrary> acl_;  // shared with the gates
 };
 
 }  // namespace tat

@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "acl_runtime.h"
+#include "cuda_runtime.h"
 #include "event_timer.h"
+#include "stream_gate.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -55,8 +57,9 @@ class PythonHost final : public Host {
 // through the frames of an exception's traceback for example.
 class PythonTimer final : public EventTimer {
  public:
-  PythonTimer(std::shared_ptr<DeviceRuntime> runtime, std::shared_ptr<PythonHost> host, std::size_t in_flight)
-      : EventTimer(std::move(runtime), host, in_flight), python_host_(std::move(host)) {}
+  PythonTimer(std::shared_ptr<DeviceRuntime> runtime, std::shared_ptr<PythonHost> host, TimerOptions options,
+              std::unique_ptr<StreamGate> gate)
+      : EventTimer(std::move(runtime), host, options, std::move(gate)), python_host_(std::move(host)) {}
 
   static int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
@@ -129,6 +132,16 @@ void bind_runtime(nb::module_& m) {
       .def(nb::init<const std::string&>(), "library"_a = "libascendcl.so")
       .def_prop_ro("library_path", &AclRuntime::library_path)
       .def_prop_ro("simulator_version", &AclRuntime::simulator_version);
+  nb::class_<CudaRuntime, DeviceRuntime>(m, "CudaRuntime", "The CUDA driver, loaded when constructed.")
+      .def(nb::init<const std::string&>(), "library"_a = "libcuda.so.1");
+  m.def(
+      "choose_gate",
+      [](DeviceRuntime& runtime) {
+        const nb::gil_scoped_release release;
+        const GateChoice choice = choose_gate(runtime);
+        return std::pair(choice.kind, choice.problem);
+      },
+      "runtime"_a, "The kind of gate that works, or an empty string and why none does.");
 }
 
 void bind_run(nb::module_& m) {
@@ -151,7 +164,14 @@ void bind_run(nb::module_& m) {
                      for (const Sample& sample : run.samples) times.push_back(sample.iteration_ms);
                      return times;
                    })
+      .def_prop_ro("places",
+                   [](const Run& run) {
+                     std::vector<std::size_t> places;
+                     for (const Sample& sample : run.samples) places.push_back(sample.place);
+                     return places;
+                   })
       .def_ro("rejected", &Run::rejected)
+      .def_ro("gated", &Run::gated)
       .def_ro("host_ms", &Run::host_ms);
 }
 
@@ -161,17 +181,20 @@ void bind_timer(nb::module_& m) {
       .def(
           "__init__",
           [](PythonTimer* self, std::shared_ptr<DeviceRuntime> runtime, nb::object flush, nb::object stream,
-             std::size_t in_flight) {
+             std::size_t in_flight, const std::string& gate, bool prime, int gate_limit_ms) {
             auto host = std::make_shared<PythonHost>(std::move(flush), std::move(stream));
-            new (self) PythonTimer(std::move(runtime), std::move(host), in_flight);
+            const TimerOptions options{in_flight, prime, std::chrono::milliseconds(gate_limit_ms)};
+            auto made = gate.empty() ? nullptr : runtime->make_gate(gate);
+            new (self) PythonTimer(std::move(runtime), std::move(host), options, std::move(made));
           },
-          "runtime"_a, "flush"_a.none(), "stream"_a, "in_flight"_a = 64)
+          "runtime"_a, "flush"_a.none(), "stream"_a, "in_flight"_a = TimerOptions().in_flight, "gate"_a = "",
+          "prime"_a = false, "gate_limit_ms"_a = static_cast<int>(TimerOptions().gate_limit.count()))
       .def(
           "run",
-          [](PythonTimer& self, const nb::sequence& trials, const std::vector<std::size_t>& order) {
-            return self.run(to_trials(trials), order);
-          },
-          "trials"_a, "order"_a)
+          [](PythonTimer& self, const nb::sequence& trials, const std::vector<std::size_t>& order,
+             bool gated) { return self.run(to_trials(trials), order, gated); },
+          "trials"_a, "order"_a, "gated"_a = true)
+      .def_prop_ro("gate_expired", [](const PythonTimer& self) { return self.gate_expired(); })
       .def_prop_ro("interruption",
                    [](const PythonTimer& self) -> std::optional<std::pair<std::size_t, std::string>> {
                      if (!self.interruption()) return std::nullopt;

@@ -1,8 +1,10 @@
 // What the measuring loop needs of a device, whatever its vendor.
 #pragma once
 
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace tat {
 
@@ -32,6 +34,8 @@ class LibraryError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+class StreamGate;
+
 class DeviceRuntime {
  public:
   virtual ~DeviceRuntime() = default;
@@ -47,6 +51,14 @@ class DeviceRuntime {
   virtual void synchronize_stream(Stream stream) = 0;
   // Milliseconds of device time between two events that both have been passed.
   virtual double elapsed_ms(Event start, Event end) = 0;
+  // A stream of its own, which waits for no other.
+  virtual Stream create_stream() = 0;
+  virtual void destroy_stream(Stream stream) noexcept = 0;
+  // The kinds of gate that the library offers, the preferred one first. Whether they work only a probe can
+  // tell.
+  virtual std::vector<std::string> gate_kinds() const = 0;
+  // An open gate for streams of the calling thread's device context, which must outlive it.
+  virtual std::unique_ptr<StreamGate> make_gate(const std::string& kind) = 0;
 };
 
 }  // namespace tat

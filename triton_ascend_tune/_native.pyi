@@ -36,6 +36,15 @@ class AclRuntime(DeviceRuntime):
     def simulator_version(self) -> str | None:
         """Version of the simulated CANN, or None on a real one."""
 
+class CudaRuntime(DeviceRuntime):
+    """The CUDA driver. Constructing it loads the library, or finds the one torch has loaded."""
+
+    def __init__(self, library: str = "libcuda.so.1") -> None: ...
+
+def choose_gate(runtime: DeviceRuntime) -> tuple[str, str]:
+    """The kind of the first gate that holds and releases a stream (empty if none does), and what is wrong with those
+    before it. Takes a few milliseconds, a few seconds where a gate does not release."""
+
 class Run:
     """The samples of one call, column by column, in the order they were taken."""
 
@@ -45,6 +54,12 @@ class Run:
     def kernel_ms(self) -> list[float]: ...
     @property
     def iteration_ms(self) -> list[float]: ...
+    @property
+    def places(self) -> list[int]:
+        """The place of each sample in the order that was asked for."""
+    @property
+    def gated(self) -> bool:
+        """Whether all samples were taken behind a gate."""
     @property
     def rejected(self) -> list[int]:
         """The trial of each sample whose times were zero, negative or not finite."""
@@ -57,7 +72,9 @@ class EventTimer:
 
     ``flush`` queues the work that empties the caches, or is None. ``stream`` returns the raw handle of the caller's
     current stream after draining the framework's own queue; it is called before every record. ``in_flight`` samples
-    are queued before the device is waited for.
+    are queued before the device is waited for. ``gate``: kind of the gate behind which they are, empty for none. A gate
+    that is held for ``gate_limit_ms`` (1 to 1999) is opened and not used again; what was queued is taken once more.
+    ``prime``: each piece begins with a launch that is not timed.
     """
 
     def __init__(
@@ -66,9 +83,15 @@ class EventTimer:
         flush: Callable[[], object] | None,
         stream: Callable[[], int],
         in_flight: int = 64,
+        gate: str = "",
+        prime: bool = False,
+        gate_limit_ms: int = 500,
     ) -> None: ...
-    def run(self, trials: Sequence[_Trial], order: Sequence[int]) -> Run:
+    def run(self, trials: Sequence[_Trial], order: Sequence[int], gated: bool = True) -> Run:
         """One sample of ``trials[i]`` for each ``i`` in ``order``. What a callable raises comes out unchanged."""
+    @property
+    def gate_expired(self) -> bool:
+        """Whether the gate has been held past its limit."""
     @property
     def interruption(self) -> tuple[int, str] | None:
         """Where the last run ended early: the trial, and one of before, flush, launch, after, record, synchronize."""

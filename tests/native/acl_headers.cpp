@@ -37,6 +37,7 @@ struct Same<R(P...), S(Q...)> {
   static_assert(Same<decltype(tat::acl::name), decltype(::name)>::value, \
                 "acl_subset.h declares " #name " differently from the headers");
 TAT_ACL_FUNCTIONS(TAT_CHECK_FUNCTION)
+TAT_ACL_GATE_FUNCTIONS(TAT_CHECK_FUNCTION)
 
 #define TAT_CHECK_TYPE(name)                         \
   static_assert(Same<tat::acl::name, ::name>::value, \
@@ -44,6 +45,8 @@ TAT_ACL_FUNCTIONS(TAT_CHECK_FUNCTION)
 TAT_CHECK_TYPE(aclError)
 TAT_CHECK_TYPE(aclrtEvent)
 TAT_CHECK_TYPE(aclrtStream)
+TAT_CHECK_TYPE(aclrtNotify)
+TAT_CHECK_TYPE(aclrtContext)
 TAT_CHECK_TYPE(aclrtEventRecordedStatus)
 
 #define TAT_CHECK_VALUE(ours, name)                                                     \
@@ -53,3 +56,4 @@ TAT_CHECK_VALUE(kAclSuccess, ACL_SUCCESS)
 TAT_CHECK_VALUE(kAclEventTimeLine, ACL_EVENT_TIME_LINE)
 TAT_CHECK_VALUE(ACL_EVENT_RECORDED_STATUS_NOT_READY, ::ACL_EVENT_RECORDED_STATUS_NOT_READY)
 TAT_CHECK_VALUE(ACL_EVENT_RECORDED_STATUS_COMPLETE, ::ACL_EVENT_RECORDED_STATUS_COMPLETE)
+TAT_CHECK_VALUE(ACL_MEM_MALLOC_HUGE_FIRST, ::ACL_MEM_MALLOC_HUGE_FIRST)

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -17,7 +18,16 @@ struct State {
   std::string message;
   int synchronize_ms = 0;  // of real time
   std::uintptr_t next_event = 1;
+  std::uintptr_t next_handle = 500;
+  // Of the gate, whichever kind it is. A broken one may let pass or never release.
+  bool held = false, holds = true, releases = true;
+  uint64_t value = 0, awaited = 0;
 };
+
+std::mutex& lock() {  // a watchdog calls from a thread of its own
+  static std::mutex instance;
+  return instance;
+}
 
 State& state() {
   static State instance;
@@ -25,6 +35,7 @@ State& state() {
 }
 
 int call(const std::string& name, const std::string& text) {
+  const std::lock_guard<std::mutex> guard(lock());
   const auto failure = state().failures.find(name);
   const int code = failure == state().failures.end() ? 0 : failure->second;
   state().log += text + (code ? " failed\n" : "\n");
@@ -50,7 +61,7 @@ int aclrtRecordEvent(void* event, void* stream) {
 }
 
 int aclrtQueryEventStatus(void*, int* status) {
-  *status = 1;
+  *status = state().held ? 0 : 1;
   return call(__func__, "query");
 }
 
@@ -68,14 +79,73 @@ int aclrtEventElapsedTime(float* ms, void* start, void* end) {
 
 const char* aclGetRecentErrMsg() { return state().message.empty() ? nullptr : state().message.c_str(); }
 
+int aclrtGetCurrentContext(void** context) {
+  static thread_local int context_of_thread;
+  *context = &context_of_thread;
+  return 0;
+}
+
+int aclrtSetCurrentContext(void*) { return call(__func__, "set context"); }
+
+int aclrtCreateStream(void** stream) {
+  *stream = reinterpret_cast<void*>(state().next_handle++);
+  return call(__func__, "create stream");
+}
+
+int aclrtDestroyStream(void*) { return call(__func__, "destroy stream"); }
+
+int aclrtCreateNotify(void** notify, uint64_t flag) {
+  *notify = reinterpret_cast<void*>(state().next_handle++);
+  return call(__func__, "create notify flag " + std::to_string(flag));
+}
+
+int aclrtDestroyNotify(void*) { return call(__func__, "destroy notify"); }
+
+int aclrtWaitAndResetNotify(void*, void* stream, uint32_t timeout_ms) {
+  state().held = state().holds;
+  return call(__func__, "close stream " + text_of(stream) + " limit " + std::to_string(timeout_ms));
+}
+
+int aclrtRecordNotify(void*, void*) {
+  if (state().releases) state().held = false;
+  return call(__func__, "open");
+}
+
+int aclrtMalloc(void** address, size_t bytes, int) {
+  *address = reinterpret_cast<void*>(state().next_handle++);
+  return call(__func__, "malloc " + std::to_string(bytes));
+}
+
+int aclrtFree(void*) { return call(__func__, "free"); }
+
+int aclrtValueWait(void*, uint64_t value, uint32_t, void* stream) {
+  state().awaited = value;
+  state().held = state().holds && state().value < value;
+  return call(__func__, "close stream " + text_of(stream));
+}
+
+int aclrtValueWrite(void*, uint64_t value, uint32_t, void*) {
+  state().value = value;
+  if (state().releases && value >= state().awaited) state().held = false;
+  return call(__func__, "write " + std::to_string(value));
+}
+
 // Steering, called through ctypes.
 void fake_reset() { state() = State{}; }
-void fake_note(const char* text) { state().log += std::string(text) + "\n"; }
+void fake_note(const char* text) {
+  const std::lock_guard<std::mutex> guard(lock());
+  state().log += std::string(text) + "\n";
+}
 void fake_advance(double ms) { state().now_ms += ms; }
 void fake_fail(const char* function, int code, const char* message) {
   state().failures[function] = code;
   state().message = message;
 }
+void fake_gate(int holds, int releases) {
+  state().holds = holds != 0;
+  state().releases = releases != 0;
+}
+int fake_held() { return state().held; }
 void fake_slow_synchronize(int ms) { state().synchronize_ms = ms; }
 const char* fake_log() { return state().log.c_str(); }
 
