@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tuning_fakes import blocks
 
-from triton_ascend_tune.choose import choose, p50, usable
+from triton_ascend_tune.choose import choose, time_of, usable
 from triton_ascend_tune.failures import NoCandidateError
 from triton_ascend_tune.values import Candidate, Outcome, Protocol, Samples, Stage, Status
 
@@ -79,11 +79,11 @@ def test_only_finite_heads_are_usable(timings: Any, expected: bool) -> None:
     assert usable(timings) is expected
 
 
-def test_p50_of_every_form() -> None:
-    assert p50(timed(0, 1.0, 2.0, 4.0)) == 2.0
-    assert p50(by_user(0, [3.0, 1.0])) == 3.0
-    assert p50(by_user(0, 5)) == 5.0
-    assert p50(failed(0)) is None
+def test_deciding_time_of_every_form() -> None:
+    assert time_of(timed(0, 1.0, 2.0, 4.0)) == 2.0
+    assert time_of(by_user(0, [3.0, 1.0])) == 3.0
+    assert time_of(by_user(0, 5)) == 5.0
+    assert time_of(failed(0)) is None
 
 
 def test_all_failed_lists_every_candidate_and_chains_the_first_error() -> None:

@@ -1,4 +1,4 @@
-"""Which candidate wins: the lowest P50; among equals the first in the order given."""
+"""Which candidate wins: the lowest P50, or mean of profiler records; among equals the first in the order given."""
 
 from __future__ import annotations
 
@@ -23,10 +23,13 @@ def choose(contest: Sequence[Outcome], protocol: Protocol, kernel: str, pruned: 
     return Verdict(winner, outcomes, protocol, _margin(winner, timed))
 
 
-def p50(outcome: Outcome) -> float | None:
-    """The median in milliseconds, or the first number of what a user's ``do_bench`` returned; None if it has none."""
+def time_of(outcome: Outcome) -> float | None:
+    """The deciding number in milliseconds: that of the samples, or the first of what a user's ``do_bench`` returned.
+
+    None if it has none.
+    """
     if outcome.samples is not None:
-        return outcome.samples.p50
+        return outcome.samples.score
     value = outcome.timings[0] if isinstance(outcome.timings, (list, tuple)) and outcome.timings else outcome.timings
     return float(value) if isinstance(value, (int, float)) else None
 
@@ -39,14 +42,14 @@ def usable(timings: Any) -> bool:
 
 def _score(outcome: Outcome) -> Any:
     if outcome.samples is not None:
-        return (outcome.samples.p50,)
+        return (outcome.samples.score,)
     # What a user's do_bench returns is compared as stock Triton compares it, item by item; a scalar is its own head.
     return tuple(outcome.timings) if isinstance(outcome.timings, (list, tuple)) else (outcome.timings,)
 
 
 def _margin(winner: Outcome, timed: Sequence[Outcome]) -> float | None:
-    best = p50(winner)
-    others = [time for outcome in timed if outcome is not winner and (time := p50(outcome)) is not None]
+    best = time_of(winner)
+    others = [time for outcome in timed if outcome is not winner and (time := time_of(outcome)) is not None]
     if not others or not best or best < 0:
         return None
     return min(others) / best - 1.0

@@ -103,7 +103,7 @@ def _result(outcome: Outcome) -> tuple[str, str]:
         where = f" in {outcome.stage.value}" if outcome.stage and outcome.status is Status.FAILED else ""
         return outcome.status.value + where, outcome.reason
     if outcome.samples is None:
-        time = choose.p50(outcome)
+        time = choose.time_of(outcome)
         return (f"{time * _US_PER_MS:.2f} us" if time is not None else "timed"), f"do_bench returned {outcome.timings}"
     p50, p20, p80 = (time * _US_PER_MS for time in outcome.samples.triple)
     return f"{p50:.2f} us", f"P20 {p20:.2f}, P80 {p80:.2f}, {len(outcome.samples.times_ms)} samples"

@@ -73,9 +73,17 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Samples:
-    """Kernel times of one candidate in milliseconds, in the order taken; never empty, all finite and positive."""
+    """Kernel times of one candidate in milliseconds, in the order taken; never empty, all finite and positive.
+
+    ``method``: "event" or "profiler", what took them. ``note``: what a reader of the times must know, e.g. that profiler
+    records were attributed by their order. ``events``: the same candidate's times between events, where the profiler
+    took these and both are known.
+    """
 
     times_ms: tuple[float, ...]
+    method: str = "event"
+    note: str = ""
+    events: Samples | None = None
 
     def quantile(self, q: float) -> float:
         """Linear interpolation between order statistics, as ``triton.testing`` and numpy's default do."""
@@ -90,9 +98,18 @@ class Samples:
         return self.quantile(0.5)
 
     @property
+    def mean(self) -> float:
+        return math.fsum(self.times_ms) / len(self.times_ms)
+
+    @property
+    def score(self) -> float:
+        """The number that decides: the mean of profiler records, which no host work can stretch; else the P50."""
+        return self.mean if self.method == "profiler" else self.p50
+
+    @property
     def triple(self) -> list[float]:
-        """``[P50, P20, P80]``, the form of ``configs_timings``."""
-        return [self.quantile(0.5), self.quantile(0.2), self.quantile(0.8)]
+        """``[score, P20, P80]``, the form of ``configs_timings``: ``[P50, P20, P80]`` unless a profiler measured."""
+        return [self.score, self.quantile(0.2), self.quantile(0.8)]
 
 
 @dataclass(frozen=True)
