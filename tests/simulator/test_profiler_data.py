@@ -115,9 +115,13 @@ def test_a_report_names_only_kernels_of_its_thread(profile: Call) -> None:
         """
 config = prof.begin()
 begin = prof.host_ns()
+def report_for_both(name):
+    prof.report_launch(name, begin, prof.host_ns(), threading.get_native_id())
+def launch_and_report():
+    launch(); report_for_both("theirs")
 launch()
-other = threading.Thread(target=launch, args=("theirs",)); other.start(); other.join()
-prof.report_launch("ours", begin, prof.host_ns(), threading.get_native_id())
+other = threading.Thread(target=launch_and_report); other.start(); other.join()
+report_for_both("ours")
 prof.sync()
 report(kernels(prof.end(config)))
 """
