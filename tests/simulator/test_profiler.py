@@ -19,7 +19,7 @@ RUNS = 35
 EVENT_OVERHEAD_US = 0.6
 
 SETUP = """
-import csv, glob, os, shutil, tempfile, time
+import csv, glob, os, tempfile, time
 import torch, torch_npu, triton, triton.language as tl
 from torch_npu.profiler import AiCMetrics, ProfilerActivity, ProfilerLevel
 @triton.jit
@@ -35,9 +35,12 @@ launch()
 flush = torch.zeros(48 << 20, dtype=torch.float32, device="npu")
 torch.npu.synchronize()
 
+def scratch():  # in the test's own folder, which pytest clears
+    return tempfile.mkdtemp(dir=os.path.dirname(os.environ["CANN_SIM_TEST_REPORT"]))
+
 def session(body, cpu=False, level=ProfilerLevel.Level1, **options):
     # Profiles body(profiler); returns the folder of results.
-    folder = tempfile.mkdtemp()
+    folder = scratch()
     with torch_npu.profiler.profile(
         activities=[ProfilerActivity.NPU] + [ProfilerActivity.CPU] * cpu,
         on_trace_ready=torch_npu.profiler.tensorboard_trace_handler(folder),
@@ -119,7 +122,7 @@ result["outer"] = table(session(nested))
 result["inner"] = inner[0]
 
 from triton.testing import do_bench_npu
-result["stock_us"] = do_bench_npu(launch, prof_dir=tempfile.mkdtemp())
+result["stock_us"] = do_bench_npu(launch, prof_dir=scratch())
 
 launch(); torch.npu.synchronize()
 result["right"] = torch.equal(out.cpu(), x.cpu() + 1)

@@ -110,13 +110,14 @@ prof("aclrtRecordNotify", gate, None); prof.sync(stream)
     assert lost == 1
 
 
-def test_a_report_names_only_kernels_of_its_thread(profile: Call) -> None:
+@pytest.mark.parametrize("node", [True, False])
+def test_a_report_names_only_kernels_of_its_thread(profile: Call, node: bool) -> None:
     rows = profile(
-        """
+        f"""
 config = prof.begin()
 begin = prof.host_ns()
 def report_for_both(name):
-    prof.report_launch(name, begin, prof.host_ns(), threading.get_native_id())
+    prof.report_launch(name, begin, prof.host_ns(), threading.get_native_id(), {node})
 def launch_and_report():
     launch(); report_for_both("theirs")
 launch()

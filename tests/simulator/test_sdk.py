@@ -40,6 +40,7 @@ def test_the_tree_has_what_torch_npu_and_triton_look_for(sdk: Path) -> None:
         "include/cann_sim/op_command_layout.h",
         "bin/bisheng",
         "bin/hivmc",
+        "bin/msprof",
         "lib64/libascendcl.so",
         *(f"lib64/lib{name}.so" for name in FORWARDERS),
     ):
