@@ -428,7 +428,7 @@ def test_report_and_log(timed: World, monkeypatch: Any, capsys: Any, caplog: Any
     with caplog.at_level(logging.INFO, "triton_ascend_tune"):
         add(tuned)
     printed = capsys.readouterr().out
-    assert "add_kernel on npu:Ascend910B3: 3 configs, 2 timed (event, classic plan), 1 failed" in printed
+    assert "add_kernel on npu:Ascend910B3: 3 configs, 2 timed (event, race plan), 1 failed" in printed
     assert "unified buffer overflow: needs 256 KiB, has 192 KiB" in printed
     assert "BLOCK=32" in caplog.text and "<- winner" in caplog.text
 

@@ -101,18 +101,20 @@ report(str(driver.AscendTuneDriver().get_active_torch_device()))
 FAKE_DEVICE = """
 from contextlib import contextmanager
 from triton_ascend_tune.measure import device
+from triton_ascend_tune.values import Conditions
 class Timer:
-    interruption = None
-    def run(self, trials, order):
+    interruption, conditions = None, Conditions()
+    def run(self, trials, order, gated=True):
         for index in order:
             trials[index].launch()
-        times = [1.0 + 0.25 * (place % 5) for place, _ in enumerate(order)]
-        return SimpleNamespace(trials=list(order), kernel_ms=TIMES(times), iteration_ms=[2.0] * len(TIMES(times)),
-                               rejected=[0] * (len(times) - len(TIMES(times))), host_ms=1.0)
+        places = list(range(len(order))) if USABLE else []
+        return SimpleNamespace(trials=[order[p] for p in places], places=places, gated=gated, host_ms=1.0,
+                               kernel_ms=[1.0 + 0.25 * (p % 5) for p in places], iteration_ms=[2.0] * len(places),
+                               rejected=[] if USABLE else list(order))
 class Device:
     @contextmanager
-    def timer(self, flush_bytes):
-        flushes.append(flush_bytes)
+    def timer(self, protocol):
+        flushes.append(protocol.flush_bytes)
         yield Timer()
 flushes, calls = [], []
 device.active_device = Device
@@ -123,7 +125,7 @@ bench = driver.AscendTuneDriver().get_benchmarker()
 def test_the_benchmarker_gives_quantiles_of_kernel_time_behind_flushes(run_program: Any) -> None:
     result = run_program(
         PRELUDE
-        + "TIMES = list\n"
+        + "USABLE = True\n"
         + FAKE_DEVICE
         + """
 times = bench(lambda: calls.append(1), quantiles=(0.5, 0.2, 0.8), warmup=20, rep=100)
@@ -139,22 +141,23 @@ report([times, flushes, len(calls)])
 def test_the_benchmarker_fails_in_words_when_there_is_no_time(run_program: Any) -> None:
     result = run_program(
         PRELUDE
-        + "TIMES = lambda times: []\n"
+        + "USABLE = False\n"
         + FAKE_DEVICE
         + """
+from triton_ascend_tune.measure.bench import MeasurementError
 try:
     bench(lambda: None, quantiles=(0.5,))
-except driver.MeasurementError as error:
+except MeasurementError as error:
     report(str(error))
 """
     )
-    assert "zero, negative or not finite" in result
+    assert "unusable readings" in result
 
 
 def test_the_benchmarker_raises_what_the_call_raises(run_program: Any) -> None:
     result = run_program(
         PRELUDE
-        + "TIMES = list\n"
+        + "USABLE = True\n"
         + FAKE_DEVICE
         + """
 def call():

@@ -10,7 +10,7 @@ from tuning_fakes import blocks
 
 from triton_ascend_tune.choose import choose, time_of, usable
 from triton_ascend_tune.failures import NoCandidateError
-from triton_ascend_tune.values import Candidate, Outcome, Protocol, Samples, Stage, Status
+from triton_ascend_tune.values import Candidate, Choice, Conditions, Outcome, Protocol, Samples, Stage, Status
 
 PROTOCOL = Protocol()
 CONFIGS = blocks(1, 2, 3, 4)
@@ -50,6 +50,14 @@ def test_a_failure_never_wins_and_the_report_keeps_the_users_order() -> None:
     verdict = choose([failed(2), timed(1, 2.0), timed(0, 3.0)], PROTOCOL, "add", pruned=[failed(3)])
     assert verdict.winner.candidate.index == 1
     assert [outcome.candidate.index for outcome in verdict.outcomes] == [0, 1, 2, 3]
+
+
+def test_the_plans_choice_holds_though_another_median_is_lower() -> None:
+    contest = [timed(0, 1.005), timed(1, 1.0), failed(2)]
+    choice = Choice(contest[0], (contest[0], contest[1]), -0.004, "tied", 8, 1.0, Conditions())
+    verdict = choose(contest, PROTOCOL, "add", choice=choice)
+    assert verdict.winner is contest[0]
+    assert (verdict.margin, verdict.choice) == (-0.004, choice)
 
 
 def test_margin_is_the_distance_to_the_runner_up() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tuning_fakes import StockTuner, World, add, add_kernel, blocks, tuner, world  # noqa: F401
 
 from triton_ascend_tune import report
-from triton_ascend_tune.values import Candidate, Outcome, Protocol, Samples, Stage, Status, Verdict
+from triton_ascend_tune.values import Candidate, Choice, Conditions, Outcome, Protocol, Samples, Stage, Status, Verdict
 
 
 def outcomes(*configs: Any) -> list[Outcome]:
@@ -24,13 +25,32 @@ def test_every_candidate_has_a_line_with_its_time_or_its_reason() -> None:
     text = report.describe(Verdict(rows[0], rows, Protocol(), 0.25), "add", 1.5, "npu:X, simulated")
     head, *lines = text.splitlines()
     assert head == (
-        "add on npu:X, simulated: 3 configs, 1 timed (event, classic plan), 1 failed, 1 pruned, 1.50 s; "
+        "add on npu:X, simulated: 3 configs, 1 timed (event, race plan), 1 failed, 1 pruned, 1.50 s; "
         "winner ahead by 25.0%"
     )
     assert " ".join(lines[0].split()) == "BLOCK=16 2.00 us P20 2.00, P80 3.20, 3 samples <- winner"
     assert lines[1].split(maxsplit=4)[1:4] == ["failed", "in", "compile"]
     assert lines[1].endswith("needs 768 KiB, has 192 KiB")
     assert lines[2].split() == ["BLOCK=4", "pruned", "by", "early_config_prune"]
+
+
+def test_how_the_plan_came_to_its_choice() -> None:
+    rows = outcomes(*blocks(16, 32, 4))
+    faster = replace(rows[1], status=Status.TIMED, stage=None, samples=Samples((0.00199,)))
+    rows[1] = faster
+    conditions = Conditions("notify", "", 1024, 0.0015)
+    choice = Choice(rows[0], (rows[0], faster), -0.005, "tied", 10, 3.0, conditions)
+    head, first, second, _ = report.describe(
+        Verdict(rows[0], rows, Protocol(), -0.005, choice), "add", 0.1
+    ).splitlines()
+    assert head.endswith(
+        "; winner behind by 0.5%, tied and first in order; 10 rounds, tied, 2 tied; gate: notify; "
+        "event overhead 1.50 us"
+    )
+    assert first.endswith("<- winner") and second.endswith("(tied)")
+    ungated = replace(choice, conditions=Conditions("", "a launch waited"))
+    text = report.describe(Verdict(rows[0], rows, Protocol(), 0.5, ungated), "add", 0.1)
+    assert "winner ahead by 50.0%" in text and "UNGATED (a launch waited)" in text
 
 
 def test_compile_options_are_shown_where_candidates_differ_in_them() -> None:

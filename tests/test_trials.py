@@ -6,13 +6,14 @@ import math
 from typing import Any
 
 import pytest
-from tuning_fakes import World, blocks
+from tuning_fakes import World, blocks, measurement
 
 from triton_ascend_tune.compile import Compiled
 from triton_ascend_tune.hooks import Hooks
-from triton_ascend_tune.measure.trial import Failure
+from triton_ascend_tune.measure.stop_rule import Decision, Stop
+from triton_ascend_tune.measure.trial import Failure, Measurement
 from triton_ascend_tune.trials import TOLERATED, Entry, failed, measure_candidates, timings_of
-from triton_ascend_tune.values import Candidate, Outcome, Protocol, Samples, Stage, Status
+from triton_ascend_tune.values import Candidate, Conditions, Outcome, Protocol, Samples, Stage, Status
 
 PROTOCOL = Protocol()
 NO_HOOKS = Hooks(None, None, (), (), ())
@@ -26,7 +27,7 @@ def entry(run: Any = lambda: None, hooks: Hooks = NO_HOOKS, pre_hook: Any = None
 def engine(entries: Any) -> list[Outcome]:
     world = World()
     world.time = lambda: 2.0  # type: ignore[method-assign]
-    return measure_candidates(entries, PROTOCOL, None, world.measure)
+    return measure_candidates(entries, PROTOCOL, None, world.measure).outcomes
 
 
 def raising(error: BaseException) -> Any:
@@ -46,7 +47,7 @@ def test_without_hooks_the_engine_gets_nothing_to_call_around_a_launch() -> None
 
     def measurer(trials: Any, *_: Any) -> Any:
         seen.extend((trial.before, trial.after) for trial in trials)
-        return [Samples((1.0,))] * len(trials)
+        return measurement([Samples((1.0,))] * len(trials))
 
     measure_candidates([entry(), entry(pre_hook=lambda _: None)], PROTOCOL, None, measurer)
     assert seen[0] == (None, None)
@@ -66,9 +67,30 @@ def test_any_error_class_of_a_launch_gets_through_the_engine_to_its_candidate() 
     assert engine([entry(raising(ZeroDivisionError("grid")))])[0].reason == "ZeroDivisionError: grid"
 
 
+def test_the_plans_choice_is_handed_on_by_outcome() -> None:
+    decision = Decision(1, (1, 2), -0.004, Stop.TIED, 9, 12.5, ())
+    conditions = Conditions("notify", "", 1024, 0.002)
+    results = (Samples((3.0,)), Samples((2.0,)), Samples((1.992,)))
+    measured = measure_candidates(
+        [entry(index=i) for i in range(3)], PROTOCOL, None, lambda *_: Measurement(results, decision, conditions)
+    )
+    outcomes, choice = measured.outcomes, measured.choice
+    assert choice is not None
+    assert choice.winner is outcomes[1]
+    assert [tied is outcome for tied, outcome in zip(choice.ties, outcomes[1:])] == [True, True]
+    assert (choice.margin, choice.stop, choice.rounds, choice.whole_ms) == (-0.004, "tied", 9, 12.5)
+    assert choice.conditions == conditions
+
+
+def test_nothing_timed_is_no_choice() -> None:
+    result = Failure(Stage.MEASURE, "no time", None)
+    assert measure_candidates([entry()], PROTOCOL, None, lambda *_: measurement([result])).choice is None
+    assert measure_candidates([], PROTOCOL, None, lambda *_: pytest.fail("nothing to measure")).outcomes == []
+
+
 def test_an_engines_own_failure_keeps_its_words() -> None:
     result = Failure(Stage.MEASURE, "5 of 6 times between events were zero", None)
-    outcome = measure_candidates([entry()], PROTOCOL, None, lambda *_: [result])[0]
+    outcome = measure_candidates([entry()], PROTOCOL, None, lambda *_: measurement([result])).outcomes[0]
     assert (outcome.stage, outcome.reason) == (Stage.MEASURE, "5 of 6 times between events were zero")
 
 
@@ -124,7 +146,7 @@ def test_a_users_timer_is_called_once_for_each_candidate_with_stocks_quantiles()
         call()
         return 1.5
 
-    outcomes = measure_candidates([entry(), entry(raising(RuntimeError("x")))], PROTOCOL, None, engine, bench)
+    outcomes = measure_candidates([entry(), entry(raising(RuntimeError("x")))], PROTOCOL, None, engine, bench).outcomes
     assert seen == [(0.5, 0.2, 0.8)] * 2
     assert outcomes[0].timings == 1.5
     assert (outcomes[1].status, outcomes[1].stage) == (Status.FAILED, Stage.LAUNCH)
@@ -133,7 +155,7 @@ def test_a_users_timer_is_called_once_for_each_candidate_with_stocks_quantiles()
 
 @pytest.mark.parametrize("returned", [math.inf, math.nan, [math.nan] * 3, None])
 def test_a_users_timer_that_gives_no_time_is_a_failure(returned: Any) -> None:
-    outcome = measure_candidates([entry()], PROTOCOL, None, engine, lambda call, quantiles: returned)[0]
+    outcome = measure_candidates([entry()], PROTOCOL, None, engine, lambda call, quantiles: returned).outcomes[0]
     assert (outcome.status, outcome.stage) == (Status.FAILED, Stage.MEASURE)
     assert repr(returned) in outcome.reason
 

@@ -25,7 +25,8 @@ from triton.runtime.autotuner import Autotuner
 from triton.runtime.driver import driver
 
 from triton_ascend_tune.autotuner import make_tuner_class
-from triton_ascend_tune.measure.trial import Failure
+from triton_ascend_tune.measure.stop_rule import Decision, Stop
+from triton_ascend_tune.measure.trial import Failure, Measurement
 from triton_ascend_tune.values import Protocol, Samples, Stage
 
 #: Whether the installed Triton has ``triton.knobs`` (3.4 and newer).
@@ -71,6 +72,23 @@ class Kernel:
             self.world.effect([value for value in rest if isinstance(value, torch.Tensor)])
 
 
+def measurement(results: Sequence[Any]) -> Measurement:
+    """``results`` (Samples or Failure) as a plan would hand them over: the lowest P50 wins, the first of equals."""
+    timed = {index: result.p50 for index, result in enumerate(results) if isinstance(result, Samples)}
+    winner = min(timed, key=lambda index: timed[index], default=None)
+    others = [time for index, time in timed.items() if index != winner]
+    decision = Decision(
+        winner=winner,
+        ties=tuple(index for index, time in timed.items() if winner is not None and time == timed[winner]),
+        margin=min(others) / timed[winner] - 1.0 if winner is not None and others else None,
+        stop=Stop.COUNT,
+        rounds=SAMPLES,
+        whole_ms=0.0,
+        lanes=(),
+    )
+    return Measurement(tuple(results), decision)
+
+
 class World:
     """One made-up device.
 
@@ -109,10 +127,10 @@ class World:
         """What the kernel that was launched last takes, in ms."""
         return self.times(self.last) if callable(self.times) else self.times[self.last["BLOCK"]]
 
-    def measure(self, trials: Sequence[Any], protocol: Protocol, device: Any, tolerated: Any) -> list[Any]:
+    def measure(self, trials: Sequence[Any], protocol: Protocol, device: Any, tolerated: Any) -> Measurement:
         """Stands in for the measuring engine."""
         self.protocols.append(protocol)
-        return [self._measure_one(trial, tolerated) for trial in trials]
+        return measurement([self._measure_one(trial, tolerated) for trial in trials])
 
     def _measure_one(self, trial: Any, tolerated: Any) -> Any:
         for _ in range(SAMPLES):

@@ -9,6 +9,8 @@ TYPE_CHECKING = False  # typing.TYPE_CHECKING without importing typing, which co
 if TYPE_CHECKING:
     from triton_ascend_tune.activation import install as install
     from triton_ascend_tune.activation import uninstall as uninstall
+    from triton_ascend_tune.measure.bench import do_bench as do_bench
+    from triton_ascend_tune.program_options import options as options
 
 __version__ = "0.1.0"
 
@@ -16,9 +18,11 @@ __version__ = "0.1.0"
 _LAZY = {
     "install": "triton_ascend_tune.activation",
     "uninstall": "triton_ascend_tune.activation",
+    "do_bench": "triton_ascend_tune.measure.bench",
+    "options": "triton_ascend_tune.program_options",
 }
 
-__all__ = ["__version__", "install", "uninstall"]
+__all__ = ["__version__", "do_bench", "install", "options", "uninstall"]
 
 
 def __getattr__(name: str) -> object:

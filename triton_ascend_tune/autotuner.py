@@ -153,6 +153,8 @@ class Tuner:
 
     def _tune(self, call: Call, key: Key, plan: Plan, place: Place) -> Any:
         """Chooses a config for ``call`` and remembers it under ``key``. Nothing is remembered if this raises."""
+        from triton_ascend_tune.measure import capture
+
         self.nargs = call.named
         try:
             if self.generates:
@@ -161,6 +163,8 @@ class Tuner:
             if len(pruned.survivors) == 1:
                 self.cache[key] = pruned.survivors[0]
                 return pruned.survivors[0]
+            if capture.in_progress(place.target.partition(":")[0]):
+                return self._while_capturing()
             tuning = self._contest_or_stored(pruned, call, key, place)
             self.configs_timings = tuning.timings
             if tuning.verdict is not None:
@@ -223,11 +227,12 @@ class Tuner:
         do_bench = user_bench(self)
         device = self.open_device() if ready and do_bench is None else None
         entries = [entry(each) for each in ready]
-        measured = iter(trials.measure_candidates(entries, protocol, device, self.measurer, do_bench))
-        contest = [trials.failed(each) if each.error is not None else next(measured) for each in compiled]
+        measured = trials.measure_candidates(entries, protocol, device, self.measurer, do_bench)
+        outcomes = iter(measured.outcomes)
+        contest = [trials.failed(each) if each.error is not None else next(outcomes) for each in compiled]
         self._tell_candidates(contest)
         kernel = self.base_fn.__name__
-        verdict = choose.choose(contest, protocol, kernel, prune.as_outcomes(pruned, candidate))
+        verdict = choose.choose(contest, protocol, kernel, prune.as_outcomes(pruned, candidate), measured.choice)
         hooks.reset({**call.named, **merge(call.keywords, verdict.winner.candidate.kwargs, self.arg_names)})
         return Tuning(
             winner=verdict.winner.candidate.config,
@@ -259,7 +264,7 @@ class Tuner:
         return active_device()
 
     @staticmethod
-    def measurer(trials: Sequence[Any], protocol: Protocol, device: Any, tolerated: Any) -> Sequence[Any]:
+    def measurer(trials: Sequence[Any], protocol: Protocol, device: Any, tolerated: Any) -> Any:
         """The measuring engine; tests put another one here."""
         from triton_ascend_tune.measure.event import measure
 
@@ -267,12 +272,35 @@ class Tuner:
 
     def _protocol(self) -> Protocol:
         """How times are taken now. The deprecated arguments ``warmup`` and ``rep`` bound the engine's loop."""
+        from triton_ascend_tune.measure.protocol import with_options
+
         protocol = Protocol(method=settings.method_in_force(settings.current()))
+        protocol = with_options(protocol, settings.protocol_options())
         if self.num_warmups is not None:
             protocol = replace(protocol, warmup_ms=float(self.num_warmups))
         if self.num_reps is not None:
             protocol = replace(protocol, repeat_ms=float(self.num_reps))
-        return protocol
+        return with_options(protocol, self._options())
+
+    def _options(self) -> dict[str, Any]:
+        """What the program asked for by ``triton_ascend_tune.options``."""
+        from triton_ascend_tune import program_options
+
+        return {**program_options.current(), **program_options.attached(self)}
+
+    def _while_capturing(self) -> Any:
+        """The config to launch with where nothing can be measured; CaptureError if none was named."""
+        from triton_ascend_tune.measure.capture import CaptureError
+        from triton_ascend_tune.program_options import FALLBACK
+
+        fallback = self._options().get(FALLBACK)
+        if fallback is None:
+            raise CaptureError(
+                f"kernel {self.base_fn.__name__} has no config for these arguments yet, and none can be chosen while "
+                "the current stream is being captured. Launch it once with such arguments before the capture, or name "
+                "a config: triton_ascend_tune.options(fallback=triton.Config(...))"
+            )
+        return fallback
 
     def _hooks(self) -> Hooks:
         from triton_ascend_tune.hooks import Hooks
@@ -390,6 +418,10 @@ def _ask_later(*_: Any, **__: Any) -> Any:
 
 def _without_errors(verdict: Verdict) -> Verdict:
     """``verdict`` without exceptions, whose tracebacks would keep the frames of the tuning alive with its tensors."""
-    outcomes = [replace(outcome, error=None) for outcome in verdict.outcomes]
-    winner = next(new for new, old in zip(outcomes, verdict.outcomes) if old is verdict.winner)
-    return replace(verdict, winner=winner, outcomes=outcomes)
+    cleared = {id(outcome): replace(outcome, error=None) for outcome in verdict.outcomes}
+    choice = verdict.choice
+    if choice is not None:
+        ties = tuple(cleared[id(outcome)] for outcome in choice.ties)
+        choice = replace(choice, winner=cleared[id(choice.winner)], ties=ties)
+    outcomes = [cleared[id(outcome)] for outcome in verdict.outcomes]
+    return replace(verdict, winner=cleared[id(verdict.winner)], outcomes=outcomes, choice=choice)

@@ -1,4 +1,10 @@
-"""Which candidate wins: the lowest P50, or mean of profiler records; among equals the first in the order given."""
+"""Which candidate wins: what the measuring plan chose; without a plan the lowest P50, or mean of profiler records, and
+among equals the first in the order given.
+
+A plan that compares in pairs within rounds may choose one whose P50 over all rounds is not the lowest: candidates within
+the tolerance tie and the first of them wins, and a P50 may come from fewer rounds than another's. The P50s are reported
+as they are.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +13,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from triton_ascend_tune.failures import NoCandidateError
-from triton_ascend_tune.values import Outcome, Protocol, Status, Verdict
+from triton_ascend_tune.values import Choice, Outcome, Protocol, Status, Verdict
 
 
-def choose(contest: Sequence[Outcome], protocol: Protocol, kernel: str, pruned: Sequence[Outcome] = ()) -> Verdict:
+def choose(
+    contest: Sequence[Outcome],
+    protocol: Protocol,
+    kernel: str,
+    pruned: Sequence[Outcome] = (),
+    choice: Choice | None = None,
+) -> Verdict:
     """The verdict over ``contest``, in the order in which ties are decided; ``pruned`` only completes the report.
+
+    ``choice``: what the plan chose among ``contest``; None without a plan, as with a user's timer.
 
     NoCandidateError, with every candidate's reason and the first error as its cause, if none was timed.
     """
@@ -19,6 +33,8 @@ def choose(contest: Sequence[Outcome], protocol: Protocol, kernel: str, pruned: 
     timed = [outcome for outcome in contest if outcome.status is Status.TIMED]
     if not timed:
         raise _nothing_timed(outcomes, kernel)
+    if choice is not None:
+        return Verdict(choice.winner, outcomes, protocol, choice.margin, choice)
     winner = min(timed, key=_score)  # the first of equals
     return Verdict(winner, outcomes, protocol, _margin(winner, timed))
 

@@ -26,7 +26,7 @@ def disk_key(key: Key, place: str, target: str, method: Protocol | None) -> Key:
 
     ``method`` is None for a user's own timer.
     """
-    how = "do_bench" if method is None else f"{method.method}:{method.plan}:{method.flush_bytes}:{method.statistic}"
+    how = "do_bench" if method is None else method.identity
     parts = [target if part == place else part for part in key]
     return (*(p if isinstance(p, (int, float, str, type(None))) else repr(p) for p in parts), how)
 

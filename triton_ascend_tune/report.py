@@ -7,7 +7,7 @@ from types import CodeType
 from typing import Any
 
 from triton_ascend_tune import choose
-from triton_ascend_tune.values import Outcome, Status, Verdict
+from triton_ascend_tune.values import Choice, Outcome, Status, Verdict
 
 _US_PER_MS = 1000.0
 
@@ -18,7 +18,7 @@ def table(verdict: Verdict) -> str:
     width, result_width = (max(len(row[column]) for row in rows) for column in (0, 1))
     lines = []
     for outcome, (config, result, note) in zip(verdict.outcomes, rows):
-        mark = "  <- winner" if outcome is verdict.winner else ""
+        mark = "  <- winner" if outcome is verdict.winner else "  (tied)" if _tied(outcome, verdict) else ""
         lines.append(f"  {config:{width}}  {result:>{result_width}}  {note}{mark}".rstrip())
     return "\n".join(lines)
 
@@ -30,11 +30,13 @@ def describe(verdict: Verdict, kernel: str, seconds: float, where: str = "") -> 
     counts = {status: sum(outcome.status is status for outcome in verdict.outcomes) for status in Status}
     by_user = verdict.winner.samples is None
     how = "user's do_bench" if by_user else f"{verdict.protocol.method}, {verdict.protocol.plan} plan"
-    ahead = f"; winner ahead by {verdict.margin:.1%}" if verdict.margin is not None else ""
+    ahead = "" if verdict.margin is None else _ahead(verdict.margin)
+    found = _findings(verdict.choice) if verdict.choice is not None else ""
     place = f" on {where}" if where else ""
     return (
         f"{kernel}{place}: {len(verdict.outcomes)} configs, {counts[Status.TIMED]} timed ({how}), "
-        f"{counts[Status.FAILED]} failed, {counts[Status.PRUNED]} pruned, {seconds:.2f} s{ahead}\n{table(verdict)}"
+        f"{counts[Status.FAILED]} failed, {counts[Status.PRUNED]} pruned, {seconds:.2f} s{ahead}{found}\n"
+        f"{table(verdict)}"
     )
 
 
@@ -79,6 +81,24 @@ class StockLines:
             print(",\n".join(parts) + f",\nbest config selected: {best};")
         else:
             print(f"{parts[0]} {parts[2]}; best config selected: {best};")
+
+
+def _tied(outcome: Outcome, verdict: Verdict) -> bool:
+    return verdict.choice is not None and any(outcome is tied for tied in verdict.choice.ties)
+
+
+def _ahead(margin: float) -> str:
+    if margin >= 0:
+        return f"; winner ahead by {margin:.1%}"
+    return f"; winner behind by {-margin:.1%}, tied and first in order"
+
+
+def _findings(choice: Choice) -> str:
+    """How the plan came to its choice, and what a reader must know about the times."""
+    conditions = choice.conditions
+    gate = f"gate: {conditions.gate}" if conditions.gate else f"UNGATED ({conditions.ungated_because})"
+    overhead = f"event overhead {conditions.event_overhead_ms * _US_PER_MS:.2f} us"
+    return f"; {choice.rounds} rounds, {choice.stop}, {len(choice.ties)} tied; {gate}; {overhead}"
 
 
 def _names(outcomes: Sequence[Outcome]) -> list[str]:

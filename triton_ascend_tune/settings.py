@@ -12,6 +12,24 @@ because a program may have set it from Python.
 ``TRITON_PRINT_AUTOTUNING``     as in the installed Triton: exactly ``1`` up to 3.3, a boolean from 3.4 on
 ``TRITON_INTERPRET``            as in the installed Triton; the interpreter's tuner is left as it is
 ==============================  ========================================================================================
+
+How times are taken, unless a program says otherwise (``triton_ascend_tune.options`` describes each):
+
+====================================  ================================================================================
+``TRITON_ASCEND_TUNE_PLAN``           ``race`` (default), ``classic``, ``fixed``
+``TRITON_ASCEND_TUNE_FLUSH``          ``write`` (default), ``read``, ``none``
+``TRITON_ASCEND_TUNE_FLUSH_MIB``      default 192
+``TRITON_ASCEND_TUNE_GATE``           ``0`` measures while the host launches; default ``1``
+``TRITON_ASCEND_TUNE_TOLERANCE``      default 0.01
+``TRITON_ASCEND_TUNE_WARMUP_MS``      default 25
+``TRITON_ASCEND_TUNE_BUDGET_MS``      default 100
+``TRITON_ASCEND_TUNE_MIN_SAMPLES``    default 10
+``TRITON_ASCEND_TUNE_MAX_SAMPLES``    default 10000
+``TRITON_ASCEND_TUNE_ROUNDS``         default 30
+``TRITON_ASCEND_TUNE_WARMUP_ROUNDS``  default 5
+``TRITON_ASCEND_TUNE_SEED``           default 0
+``TRITON_ASCEND_TUNE_STATISTIC``      ``p50``
+====================================  ================================================================================
 """
 
 from __future__ import annotations
@@ -21,6 +39,7 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 ENABLED = "TRITON_ASCEND_TUNE"
 TARGETS = "TRITON_ASCEND_TUNE_TARGETS"
@@ -28,6 +47,7 @@ REPORT = "TRITON_ASCEND_TUNE_REPORT"
 METHOD = "TRITON_BENCH_METHOD"
 PRINT = "TRITON_PRINT_AUTOTUNING"
 INTERPRET = "TRITON_INTERPRET"
+PROTOCOL_PREFIX = "TRITON_ASCEND_TUNE_"
 
 EVENT = "event"
 PROFILER = "profiler"
@@ -87,6 +107,18 @@ def method() -> str:
     if value.lower() not in _METHODS:
         raise _illegal(METHOD, value, _METHODS)
     return _METHODS[value.lower()]
+
+
+def protocol_options() -> dict[str, Any]:
+    """The options of a protocol (``measure.protocol.OPTIONS``) that the environment sets, by name."""
+    from triton_ascend_tune.measure.protocol import OPTIONS
+
+    given = {}
+    for name, rule in OPTIONS.items():
+        variable = PROTOCOL_PREFIX + name.upper()
+        if text := _read(variable):
+            given[name] = rule.parsed(text, variable)
+    return given
 
 
 def print_autotuning() -> bool:

@@ -11,11 +11,11 @@ from triton_ascend_tune import choose
 from triton_ascend_tune.compile import Compiled
 from triton_ascend_tune.failures import MAX_REASON, is_about_candidate, reason, stage_of
 from triton_ascend_tune.hooks import Hooks
-from triton_ascend_tune.values import Candidate, Outcome, Protocol, Samples, Stage, Status
+from triton_ascend_tune.values import Candidate, Choice, Outcome, Protocol, Samples, Stage, Status
 
-#: ``measure.event.measure`` or the like: ``(trials, protocol, device, tolerated)`` gives one ``Samples`` or
-#: ``Failure`` each.
-Measurer = Callable[..., Sequence[Any]]
+#: ``measure.event.measure`` or the like: ``(trials, protocol, device, tolerated)`` gives a
+#: ``measure.trial.Measurement``.
+Measurer = Callable[..., Any]
 #: A user's own timer: ``do_bench(call, quantiles=(0.5, 0.2, 0.8))`` returns a time or a sequence that starts with one.
 DoBench = Callable[..., Any]
 
@@ -99,17 +99,25 @@ class Entry:
             raise
 
 
+@dataclass(frozen=True)
+class Measured:
+    """One outcome for each entry, in order; ``choice``: the plan's, or None (a user's timer, or nothing was timed)."""
+
+    outcomes: list[Outcome]
+    choice: Choice | None = None
+
+
 def measure_candidates(
     entries: Sequence[Entry], protocol: Protocol, device: Any, measurer: Measurer, do_bench: DoBench | None = None
-) -> list[Outcome]:
-    """One outcome for each entry, in order. With ``do_bench`` the user's own timer measures, one entry after the other.
+) -> Measured:
+    """Measures ``entries``. With ``do_bench`` the user's own timer measures, one entry after the other.
 
     Raised as they are: what a hook raised, and what a launch raised that is not about the candidate.
     """
     try:
         if do_bench is not None:
-            return [_by_user(entry, do_bench) for entry in entries]
-        outcomes = _by_engine(entries, protocol, device, measurer)
+            return Measured([_by_user(entry, do_bench) for entry in entries])
+        measured = _by_engine(entries, protocol, device, measurer)
     except BaseException as error:
         for entry in entries:
             entry.abandon(error)
@@ -118,7 +126,7 @@ def measure_candidates(
         # A post_hook that raises while a launch has failed: to the engine it looks like the launch's own error.
         if entry.broken is not None:
             raise entry.broken
-    return outcomes
+    return measured
 
 
 def failed(compiled: Compiled) -> Outcome:
@@ -145,9 +153,11 @@ def timings_of(outcomes: Sequence[Outcome]) -> dict[Any, Any]:
     return timings
 
 
-def _by_engine(entries: Sequence[Entry], protocol: Protocol, device: Any, measurer: Measurer) -> list[Outcome]:
+def _by_engine(entries: Sequence[Entry], protocol: Protocol, device: Any, measurer: Measurer) -> Measured:
     from triton_ascend_tune.measure.trial import Trial
 
+    if not entries:
+        return Measured([])
     trials = [
         Trial(
             launch=entry.launch,
@@ -157,8 +167,24 @@ def _by_engine(entries: Sequence[Entry], protocol: Protocol, device: Any, measur
         )
         for entry in entries
     ]
-    results = measurer(trials, protocol, device, TOLERATED) if trials else []
-    return [_outcome(entry.candidate, result) for entry, result in zip(entries, results)]
+    measurement = measurer(trials, protocol, device, TOLERATED)
+    outcomes = [_outcome(entry.candidate, result) for entry, result in zip(entries, measurement.results)]
+    return Measured(outcomes, _choice(measurement, outcomes))
+
+
+def _choice(measurement: Any, outcomes: Sequence[Outcome]) -> Choice | None:
+    decision = measurement.decision
+    if decision is None or decision.winner is None:
+        return None
+    return Choice(
+        winner=outcomes[decision.winner],
+        ties=tuple(outcomes[index] for index in decision.ties),
+        margin=decision.margin,
+        stop=decision.stop.value,
+        rounds=decision.rounds,
+        whole_ms=decision.whole_ms,
+        conditions=measurement.conditions,
+    )
 
 
 def _outcome(candidate: Candidate, result: Any) -> Outcome:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 MIB = 1 << 20
@@ -55,20 +55,37 @@ class Candidate:
 class Protocol:
     """How a time is taken. Results taken under different protocols are never compared or reused for one another.
 
-    ``method``: "event" or "profiler". ``plan``: "classic" sizes its loop by time. ``warmup_ms``, ``repeat_ms`` bound
-    the whole iterations (flush, launch and host work included) spent on one candidate; ``min_samples``,
-    ``max_samples`` bound the number of samples whatever they take.
+    ``method``: "event" or "profiler". ``plan``: "race" (interleaved rounds with drop-outs), "classic" (one candidate
+    after the other, sized by time) or "fixed" (``warmup_rounds`` and ``rounds`` interleaved rounds, whatever they
+    take). ``flush``: what happens to the caches before each sample: "write" or "read" ``flush_bytes`` of memory, or
+    "none". ``gate``: whether a round is queued behind a closed gate where the device has one that works.
+
+    ``warmup_ms``, ``repeat_ms`` bound the whole iterations (flush, launch and host work included) spent on one
+    candidate by race and classic; ``max_samples`` and, in the classic plan, ``min_samples`` and ``estimate_runs`` bound
+    their number. ``tolerance``: candidates that differ by less count as equally fast; the first of them wins. ``seed``:
+    of the order within rounds. ``measure.protocol`` says which values are allowed.
     """
 
     method: str = "event"
-    plan: str = "classic"
+    plan: str = "race"
+    flush: str = "write"
     flush_bytes: int = FLUSH_BYTES
+    gate: bool = True
     statistic: str = "p50"
+    tolerance: float = 0.01
+    seed: int = 0
     estimate_runs: int = 5
     warmup_ms: float = 25.0
     repeat_ms: float = 100.0
     min_samples: int = 10
     max_samples: int = 10_000
+    rounds: int = 30
+    warmup_rounds: int = 5
+
+    @property
+    def identity(self) -> str:
+        """Every field in one line: what results of this protocol are stored under."""
+        return ":".join(str(value) for value in astuple(self))
 
 
 @dataclass(frozen=True)
@@ -126,13 +143,48 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Conditions:
+    """What a measurement found on the device, beyond its protocol.
+
+    ``gate``: the kind of gate behind which samples were taken; empty if some or all were not, and then
+    ``ungated_because`` says why. ``flush_bytes``: size of the buffer that there was memory for. ``event_overhead_ms``:
+    what START and END read with nothing between them; it is contained in every time and not subtracted.
+    """
+
+    gate: str = ""
+    ungated_because: str = ""
+    flush_bytes: int = 0
+    event_overhead_ms: float = 0.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a measuring plan chose among outcomes, and how it came to it.
+
+    ``ties``: all that count as equally fast, the winner among them. ``margin``: see ``Verdict``. ``stop``: why sampling
+    ended, a value of ``measure.stop_rule.Stop``. ``rounds``: those that were sampled, which took ``whole_ms``.
+    """
+
+    winner: Outcome
+    ties: tuple[Outcome, ...]
+    margin: float | None
+    stop: str
+    rounds: int
+    whole_ms: float
+    conditions: Conditions
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The choice: the winner, all outcomes in the user's order, and how far ahead the winner was.
 
-    ``margin``: runner-up / winner - 1, or None with a single timed candidate. ``protocol`` is the one really used.
+    ``margin``: best of the others / winner - 1; None with a single timed candidate. It is negative where the winner was
+    preferred to a tied one that reads faster, because it comes first in the user's order. ``protocol`` is the one
+    really used. ``choice``: how the plan came to it; None after a user's own timer.
     """
 
     winner: Outcome
     outcomes: Sequence[Outcome]
     protocol: Protocol
     margin: float | None = None
+    choice: Choice | None = None

@@ -9,36 +9,55 @@ from dataclasses import dataclass, field
 
 from triton_ascend_tune.measure.device import Device
 from triton_ascend_tune.measure.trial import Trial
+from triton_ascend_tune.values import Conditions, Protocol
 
 
 @dataclass
 class FakeRun:
     trials: list[int] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
     kernel_ms: list[float] = field(default_factory=list)
     iteration_ms: list[float] = field(default_factory=list)
     rejected: list[int] = field(default_factory=list)
+    gated: bool = False
     host_ms: float = 0.0
 
 
 class FakeTimer:
-    """Does with a number what ``_native.EventTimer`` does with events. ``sizes``: number of samples of each run."""
+    """Does with a number what ``_native.EventTimer`` does with events.
 
-    def __init__(self, clock: Clock, flush_ms: float) -> None:
+    ``orders``: what was asked for, in each run; ``ungated``: the runs in which a gate was not wanted. ``gate``: whether
+    there is one.
+    """
+
+    def __init__(self, clock: Clock, flush_ms: float, gate: bool = True) -> None:
         self._clock = clock
         self._flush_ms = flush_ms
-        self.sizes: list[int] = []
+        self.gate = gate
+        self.orders: list[list[int]] = []
+        self.ungated: list[int] = []
         self.interruption: tuple[int, str] | None = None
 
-    def run(self, trials: Sequence[Trial], order: Sequence[int]) -> FakeRun:
-        self.sizes.append(len(order))
-        run = FakeRun()
-        for index in order:
-            self._sample(run, index, trials[index])
+    @property
+    def sizes(self) -> list[int]:
+        return [len(order) for order in self.orders]
+
+    @property
+    def conditions(self) -> Conditions:
+        return Conditions("fake" if self.gate else "", "" if self.gate else "there is none", 1024, 0.001)
+
+    def run(self, trials: Sequence[Trial], order: Sequence[int], gated: bool = True) -> FakeRun:
+        if not gated:
+            self.ungated.append(len(self.orders))
+        self.orders.append(list(order))
+        run = FakeRun(gated=gated and self.gate)
+        for place, index in enumerate(order):
+            self._sample(run, place, index, trials[index])
         self._clock.fault("synchronize", self)
         self.interruption = None
         return run
 
-    def _sample(self, run: FakeRun, index: int, trial: Trial) -> None:
+    def _sample(self, run: FakeRun, place: int, index: int, trial: Trial) -> None:
         opening = self._clock.now_ms
         if trial.before:
             self.interruption = (index, "before")
@@ -53,6 +72,7 @@ class FakeTimer:
             trial.after()
         if math.isfinite(kernel_ms) and kernel_ms > 0:
             run.trials.append(index)
+            run.places.append(place)
             run.kernel_ms.append(kernel_ms)
             run.iteration_ms.append(self._clock.now_ms - opening)
         else:
@@ -91,17 +111,19 @@ class FakeWork:
 class FakeDevice(Device):
     """``flush_ms``: what a flush takes. ``timers``: those handed out; ``open``: how many of them are in use."""
 
-    def __init__(self, clock: Clock, flush_ms: float = 0.1) -> None:
+    def __init__(self, clock: Clock, flush_ms: float = 0.1, gate: bool = True) -> None:
         self._clock = clock
         self._flush_ms = flush_ms
+        self._gate = gate
         self.timers: list[FakeTimer] = []
-        self.flush_bytes: list[int] = []
+        self.protocols: list[Protocol] = []
         self.open = 0
 
     @contextmanager
-    def timer(self, flush_bytes: int) -> Iterator[FakeTimer]:
-        self.flush_bytes.append(flush_bytes)
-        self.timers.append(FakeTimer(self._clock, self._flush_ms if flush_bytes else 0.0))
+    def timer(self, protocol: Protocol) -> Iterator[FakeTimer]:
+        self.protocols.append(protocol)
+        flush_ms = self._flush_ms if protocol.flush != "none" else 0.0
+        self.timers.append(FakeTimer(self._clock, flush_ms, self._gate and protocol.gate))
         self.open += 1
         try:
             yield self.timers[-1]

@@ -6,7 +6,7 @@ before each launch, the clearing, and the timing function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from triton.backends.driver import DriverBase
@@ -15,30 +15,6 @@ from triton_ascend_tune.values import FLUSH_BYTES
 
 #: Triton's name of a target -> torch's name of its device type, where they differ.
 _TORCH_DEVICE = {"hip": "cuda"}
-
-
-class MeasurementError(RuntimeError):
-    """A call ran but could not be timed."""
-
-
-def benchmark(
-    kernel_call: Callable[[], object], *, quantiles: Sequence[float], warmup: float = 25.0, rep: float = 100.0
-) -> list[float]:
-    """The ``quantiles`` of the time of ``kernel_call`` between device events, in milliseconds.
-
-    ``warmup`` and ``rep`` bound the milliseconds spent, flushes and host work included. Raises what the call raises,
-    MeasurementError where the events give no usable time, and ValueError on a target that has no event timing.
-    """
-    from triton_ascend_tune.measure import event
-    from triton_ascend_tune.measure.device import active_device
-    from triton_ascend_tune.measure.trial import Failure, Trial
-    from triton_ascend_tune.values import Protocol
-
-    protocol = Protocol(warmup_ms=warmup, repeat_ms=rep)
-    [result] = event.measure([Trial(launch=kernel_call)], protocol, active_device())
-    if isinstance(result, Failure):
-        raise MeasurementError(result.reason) from result.error
-    return [result.quantile(quantile) for quantile in quantiles]
 
 
 class AscendTuneDriver(DriverBase):  # type: ignore[misc]
@@ -80,9 +56,11 @@ class AscendTuneDriver(DriverBase):  # type: ignore[misc]
         """Displaces what the device's L2 cache holds by overwriting ``cache``."""
         cache.zero_()
 
-    def get_benchmarker(self) -> Callable[..., list[float]]:
-        """``benchmark``, the timing function in the form that Triton's autotuner asks its drivers for."""
-        return benchmark
+    def get_benchmarker(self) -> Callable[..., Any]:
+        """The timing function in the form that Triton's autotuner asks its drivers for."""
+        from triton_ascend_tune.measure.bench import do_bench
+
+        return do_bench
 
     @staticmethod
     def _refuse(what: str) -> NoReturn:

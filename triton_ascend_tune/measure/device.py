@@ -7,13 +7,25 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
+from triton_ascend_tune.measure.calibration import Calibration, calibrate
+from triton_ascend_tune.measure.flush import make_flush
 from triton_ascend_tune.measure.timer import Timer
+from triton_ascend_tune.measure.trial import Trial
+from triton_ascend_tune.values import Conditions, Protocol
 
-_FLUSH_ITEM_BYTES = 4  # the buffer is int32, as that of Triton's drivers
+if TYPE_CHECKING:
+    from triton_ascend_tune import _native
+
+#: int32 items that a calibration writes: 1 MiB, some microseconds on any device.
+_WORK_ITEMS = 1 << 18
+
+#: (type of the runtime, number of the device, whether with a gate) -> what was found out about it once.
+_calibrations: dict[tuple[str, int, bool], Calibration] = {}
 
 
 class Device(ABC):
@@ -23,15 +35,82 @@ class Device(ABC):
     simulated: bool = False
 
     @abstractmethod
-    def timer(self, flush_bytes: int) -> AbstractContextManager[Timer]:
-        """A timer whose flush writes ``flush_bytes`` (0: none). The buffer exists once, until the context ends."""
+    def timer(self, protocol: Protocol) -> AbstractContextManager[Timer]:
+        """A timer with the flush and the gate of ``protocol``. The flush buffer exists once, until the context ends.
+
+        ``calibration.UnusableClockError`` if events give no times on this device.
+        """
 
     @abstractmethod
     def synchronize(self) -> None:
         """Waits until the device has nothing left to do. RuntimeError if work that was queued has failed."""
 
 
-class NpuDevice(Device):
+class DeviceTimer:
+    """The native timer, and under which conditions it measures."""
+
+    def __init__(self, native: _native.EventTimer, conditions: Conditions) -> None:
+        self._native = native
+        self._conditions = conditions
+
+    def run(self, trials: Sequence[Trial], order: Sequence[int], gated: bool = True) -> _native.Run:
+        return self._native.run(trials, order, gated)
+
+    @property
+    def interruption(self) -> tuple[int, str] | None:
+        return self._native.interruption
+
+    @property
+    def conditions(self) -> Conditions:
+        if not self._native.gate_expired:
+            return self._conditions
+        reason = "a launch waited for the device behind the closed gate"
+        return replace(self._conditions, gate="", ungated_because=reason)
+
+
+class TorchDevice(Device):
+    """A device of torch; what differs between vendors is given to the constructor.
+
+    ``module``: ``torch.npu`` or ``torch.cuda``. ``stream``: returns the raw handle of the current stream when all that
+    was queued so far has been handed to the device. ``driver``: Triton's, asked for its flush buffer; None to allocate.
+    """
+
+    def __init__(
+        self, name: str, module: Any, stream: Callable[[], int], runtime: _native.DeviceRuntime, driver: Any
+    ) -> None:
+        self._name = name
+        self._module = module
+        self._stream = stream
+        self._runtime = runtime
+        self._driver = driver
+
+    @contextmanager
+    def timer(self, protocol: Protocol) -> Iterator[Timer]:
+        from triton_ascend_tune import _native
+
+        known = self._calibration(protocol.gate)
+        flush = make_flush(self._driver, protocol.flush, protocol.flush_bytes, self._allocate)
+        prime = protocol.flush == "none"
+        native = _native.EventTimer(self._runtime, flush.call, self._stream, gate=known.gate, prime=prime)
+        yield DeviceTimer(native, Conditions(known.gate, known.problem, flush.nbytes, known.event_overhead_ms))
+
+    def synchronize(self) -> None:
+        self._module.synchronize()
+
+    def _calibration(self, use_gate: bool) -> Calibration:
+        key = type(self._runtime).__name__, self._module.current_device(), use_gate
+        if key not in _calibrations:
+            work = self._allocate(_WORK_ITEMS).zero_
+            _calibrations[key] = calibrate(self._runtime, self._stream, work, use_gate)
+        return _calibrations[key]
+
+    def _allocate(self, items: int) -> Any:
+        import torch
+
+        return torch.empty(items, dtype=torch.int32, device=self._name)
+
+
+class NpuDevice(TorchDevice):
     """The current Ascend NPU, through torch_npu and the ACL library that it has loaded.
 
     Raises ``_native.LibraryError`` where that library is missing.
@@ -44,45 +123,33 @@ class NpuDevice(Device):
 
         from triton_ascend_tune import _native
 
-        self._torch = torch
-        self._driver = driver
         # Fetching the stream this way first waits until torch_npu's task queue has handed everything to the device.
         # Its NoWait sibling does not, and a handle that was fetched earlier cannot: with either, events that are
         # recorded directly overtake launches that are still in that queue.
-        self._stream = functools.partial(torch_npu._C._npu_getCurrentRawStream, torch.npu.current_device())
-        self._runtime = _native.AclRuntime()
-        self.simulated = self._runtime.simulator_version is not None
+        stream = functools.partial(torch_npu._C._npu_getCurrentRawStream, torch.npu.current_device())
+        runtime = _native.AclRuntime()
+        super().__init__("npu", torch.npu, stream, runtime, driver)
+        self.simulated = runtime.simulator_version is not None
 
-    @contextmanager
-    def timer(self, flush_bytes: int) -> Iterator[Timer]:
+
+class CudaDevice(TorchDevice):
+    """The current NVIDIA GPU, through torch and the CUDA driver that it has loaded.
+
+    Raises ``_native.LibraryError`` where that driver is missing.
+    """
+
+    def __init__(self) -> None:
+        import torch
+
         from triton_ascend_tune import _native
 
-        yield _native.EventTimer(self._runtime, make_flush(self._driver, flush_bytes, self._allocate), self._stream)
-
-    def synchronize(self) -> None:
-        self._torch.npu.synchronize()
-
-    def _allocate(self, items: int) -> Any:
-        return self._torch.empty(items, dtype=self._torch.int32, device="npu")
-
-
-def make_flush(driver: Any, flush_bytes: int, allocate: Callable[[int], Any]) -> Callable[[], object] | None:
-    """The call that writes ``flush_bytes`` of device memory, or None for 0.
-
-    Buffer and clearing are the driver's own where it has them and the size fits, so that our times and those of
-    ``triton.testing`` are taken with the same cache state. ``allocate(items)`` makes an int32 tensor otherwise.
-    """
-    if flush_bytes < 0:
-        raise ValueError(f"flush_bytes is {flush_bytes}; allowed are 0 (no flush) and positive sizes")
-    if flush_bytes == 0:
-        return None
-    buffer = driver.get_empty_cache_for_benchmark() if hasattr(driver, "get_empty_cache_for_benchmark") else None
-    if buffer is None or buffer.numel() * buffer.element_size() != flush_bytes:
-        buffer = allocate(-(-flush_bytes // _FLUSH_ITEM_BYTES))
-    if hasattr(driver, "clear_cache"):  # Triton 3.3 and newer
-        return functools.partial(driver.clear_cache, buffer)
-    zero: Callable[[], object] = buffer.zero_
-    return zero
+        torch.cuda.init()
+        device = torch.cuda.current_device()
+        # Makes the device's primary context the thread's current one, in which the driver's functions work.
+        torch.cuda.set_device(device)
+        stream = functools.partial(torch._C._cuda_getCurrentRawStream, device)
+        # Triton's own buffer is larger than the L2 cache of any GPU needs, and has another size than ours.
+        super().__init__("cuda", torch.cuda, stream, _native.CudaRuntime(), driver=None)
 
 
 def active_device() -> Device:
@@ -90,6 +157,8 @@ def active_device() -> Device:
     from triton.runtime.driver import driver
 
     target = driver.active.get_current_target().backend
-    if target != "npu":
-        raise ValueError(f"no event timing on target {target!r}; allowed: 'npu'")
-    return NpuDevice(driver.active)
+    if target == "npu":
+        return NpuDevice(driver.active)
+    if target == "cuda":
+        return CudaDevice()
+    raise ValueError(f"no event timing on target {target!r}; allowed: 'npu', 'cuda'")

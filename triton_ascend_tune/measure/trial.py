@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from triton_ascend_tune.values import Stage
+from triton_ascend_tune.measure.stop_rule import Decision
+from triton_ascend_tune.values import Conditions, Samples, Stage
 
 _log = logging.getLogger("triton_ascend_tune")
 
@@ -32,6 +33,19 @@ class Failure:
     stage: Stage
     reason: str  # one line
     error: BaseException | None = None
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a measuring method found.
+
+    ``results``: the samples of each trial, or why it has none, in the order of the trials; ``decision``: what the plan
+    chose among them, by their places in that order, or None of a method that has no plan: then the lowest time wins.
+    """
+
+    results: tuple[Samples | Failure, ...]
+    decision: Decision | None = None
+    conditions: Conditions = field(default_factory=Conditions)
 
 
 def failure_of(error: BaseException, stage: Stage, trial: Trial, reason: str = "") -> Failure:

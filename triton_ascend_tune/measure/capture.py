@@ -1,0 +1,16 @@
+"""Whether the current stream is being captured into a graph: then nothing may be measured, or even waited for."""
+
+from __future__ import annotations
+
+import sys
+
+
+class CaptureError(RuntimeError):
+    """Something had to be measured while the current stream was being captured."""
+
+
+def in_progress(backend: str) -> bool:
+    """Whether the current stream of ``backend`` ("npu" or "cuda") is being captured. Touches no device."""
+    module = getattr(sys.modules.get("torch"), backend, None)
+    capturing = getattr(module, "is_current_stream_capturing", None)
+    return bool(capturing is not None and capturing())
