@@ -34,6 +34,20 @@ def test_every_candidate_has_a_line_with_its_time_or_its_reason() -> None:
     assert lines[2].split() == ["BLOCK=4", "pruned", "by", "early_config_prune"]
 
 
+def test_profiler_records_stand_beside_what_events_say() -> None:
+    rows = outcomes(*blocks(16, 32, 4))
+    near = Samples((0.020, 0.022, 0.024), "profiler", events=Samples((0.023,)))
+    far = Samples((0.010,), "profiler", "by order", events=Samples((0.015,)))
+    rows = [replace(row, status=Status.TIMED, samples=samples) for row, samples in zip(rows, (near, far))]
+    text = report.describe(Verdict(rows[1], rows, Protocol(method="profiler")), "add", 1.5)
+    head, first, second = text.splitlines()
+    assert "2 timed (profiler, 5 + 30 runs)" in head
+    assert " ".join(first.split()) == (
+        "BLOCK=16 22.00 us mean; P50 22.00, P20 20.80, P80 23.20, 3 samples; events 23.00 us, +5%"
+    )
+    assert " ".join(second.split()).endswith("1 samples; events 15.00 us, +50%: host-bound; by order <- winner")
+
+
 def test_how_the_plan_came_to_its_choice() -> None:
     rows = outcomes(*blocks(16, 32, 4))
     faster = replace(rows[1], status=Status.TIMED, stage=None, samples=Samples((0.00199,)))

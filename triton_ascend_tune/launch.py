@@ -55,3 +55,11 @@ def explain_missing(error: TypeError, kernel: str, required: Collection[str], gi
         f"kernel {kernel} lacks {', '.join(missing)}: neither passed by the call nor set by a config. "
         f"Pass it, or give `configs` that set it (this version generates none from the kernel's axes)."
     )
+
+
+def kernel_name(kernel: Any) -> str | None:
+    """What the device calls a compiled kernel; None if it does not say. Ascend's has its type in ``name`` as well."""
+    metadata = getattr(kernel, "metadata", None)
+    places = ((metadata, "kernel_name"), (metadata, "name"), (kernel, "name"))
+    names = (getattr(holder, attribute, None) for holder, attribute in places)
+    return next((name for name in names if isinstance(name, str) and name), None)

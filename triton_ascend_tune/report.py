@@ -7,13 +7,18 @@ from types import CodeType
 from typing import Any
 
 from triton_ascend_tune import choose
-from triton_ascend_tune.values import Choice, Outcome, Status, Verdict
+from triton_ascend_tune.values import Choice, Outcome, Protocol, Samples, Status, Verdict
 
 _US_PER_MS = 1000.0
+#: Times between events over profiler records: from here on the time between events is mostly not the kernel's.
+HOST_BOUND = 1.5
 
 
 def table(verdict: Verdict) -> str:
-    """One line for each candidate in the user's order: its P50 with P20 and P80, or where and why it has none."""
+    """One line for each candidate in the user's order: its P50 with P20 and P80, or where and why it has none.
+
+    Of profiler records the mean, which decides, and what events say about the same candidate.
+    """
     rows = [(name, *_result(outcome)) for name, outcome in zip(_names(verdict.outcomes), verdict.outcomes)]
     width, result_width = (max(len(row[column]) for row in rows) for column in (0, 1))
     lines = []
@@ -29,7 +34,7 @@ def describe(verdict: Verdict, kernel: str, seconds: float, where: str = "") -> 
     """
     counts = {status: sum(outcome.status is status for outcome in verdict.outcomes) for status in Status}
     by_user = verdict.winner.samples is None
-    how = "user's do_bench" if by_user else f"{verdict.protocol.method}, {verdict.protocol.plan} plan"
+    how = "user's do_bench" if by_user else _how(verdict.protocol)
     ahead = "" if verdict.margin is None else _ahead(verdict.margin)
     found = _findings(verdict.choice) if verdict.choice is not None else ""
     place = f" on {where}" if where else ""
@@ -38,6 +43,12 @@ def describe(verdict: Verdict, kernel: str, seconds: float, where: str = "") -> 
         f"{counts[Status.FAILED]} failed, {counts[Status.PRUNED]} pruned, {seconds:.2f} s{ahead}{found}\n"
         f"{table(verdict)}"
     )
+
+
+def _how(protocol: Protocol) -> str:
+    if protocol.method == "profiler":
+        return f"profiler, {protocol.warmup_rounds} + {protocol.rounds} runs"
+    return f"{protocol.method}, {protocol.plan} plan"
 
 
 def where(target: str, simulated: bool | None) -> str:
@@ -125,8 +136,25 @@ def _result(outcome: Outcome) -> tuple[str, str]:
     if outcome.samples is None:
         time = choose.time_of(outcome)
         return (f"{time * _US_PER_MS:.2f} us" if time is not None else "timed"), f"do_bench returned {outcome.timings}"
-    p50, p20, p80 = (time * _US_PER_MS for time in outcome.samples.triple)
-    return f"{p50:.2f} us", f"P20 {p20:.2f}, P80 {p80:.2f}, {len(outcome.samples.times_ms)} samples"
+    return _taken(outcome.samples)
+
+
+def _taken(samples: Samples) -> tuple[str, str]:
+    score, p20, p80 = (time * _US_PER_MS for time in samples.triple)
+    median = f"mean; P50 {samples.p50 * _US_PER_MS:.2f}, " if samples.method == "profiler" else ""
+    parts = [f"{median}P20 {p20:.2f}, P80 {p80:.2f}, {len(samples.times_ms)} samples"]
+    if samples.events is not None:
+        parts.append(_beside(samples, samples.events))
+    if samples.note:
+        parts.append(samples.note)
+    return f"{score:.2f} us", "; ".join(parts)
+
+
+def _beside(samples: Samples, events: Samples) -> str:
+    """How the times between events compare with the profiler's records of the same candidate."""
+    ratio = events.score / samples.score
+    verdict = ": host-bound" if ratio >= HOST_BOUND else ""
+    return f"events {events.score * _US_PER_MS:.2f} us, {ratio - 1.0:+.0%}{verdict}"
 
 
 def _mentions(function: Callable[..., Any] | None, text: str) -> bool:

@@ -148,6 +148,16 @@ def method_in_force(settings: Settings) -> str:
     return EVENT
 
 
+def visible_npus() -> tuple[str, ...]:
+    """The physical numbers of the NPUs that this process sees as 0, 1, ...; empty where CANN shows it all of them."""
+    return tuple(number.strip() for number in _read("ASCEND_RT_VISIBLE_DEVICES").split(",") if number.strip())
+
+
+def profiled_from_outside() -> bool:
+    """Whether CANN's msprof runs this process, which then has no profiler of its own."""
+    return bool(_read("PROFILER_SAMPLECONFIG") or _read("PROFILING_MODE"))
+
+
 def _read(variable: str) -> str:
     return os.environ.get(variable, "").strip()
 

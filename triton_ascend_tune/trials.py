@@ -11,6 +11,7 @@ from triton_ascend_tune import choose
 from triton_ascend_tune.compile import Compiled
 from triton_ascend_tune.failures import MAX_REASON, is_about_candidate, reason, stage_of
 from triton_ascend_tune.hooks import Hooks
+from triton_ascend_tune.launch import kernel_name
 from triton_ascend_tune.values import Candidate, Choice, Outcome, Protocol, Samples, Stage, Status
 
 #: ``measure.event.measure`` or the like: ``(trials, protocol, device, tolerated)`` gives a
@@ -35,7 +36,8 @@ TOLERATED = (RefusedLaunch, RuntimeError)
 class Entry:
     """One candidate in the contest: how it is launched, and what runs around the launch.
 
-    ``arguments``: all arguments by name, as hooks get them. ``broken``: what a hook has raised.
+    ``arguments``: all arguments by name, as hooks get them. ``broken``: what a hook has raised. ``kernel_name``: the
+    device's name of what was launched last, None as long as that is not known.
     """
 
     candidate: Candidate
@@ -43,6 +45,7 @@ class Entry:
     arguments: dict[str, Any]
     hooks: Hooks
     broken: BaseException | None = None
+    kernel_name: str | None = None
     _pending: bool = field(default=False, repr=False)
 
     @property
@@ -59,7 +62,7 @@ class Entry:
 
     def launch(self) -> Any:
         try:
-            return self.run()
+            kernel = self.run()
         except Exception as error:
             self._pending = False
             with self._user_code():
@@ -67,6 +70,9 @@ class Entry:
             if is_about_candidate(error):
                 raise RefusedLaunch from error
             raise
+        if self.kernel_name is None:
+            self.kernel_name = kernel_name(kernel)
+        return kernel
 
     def after(self) -> None:
         self._pending = False
@@ -101,10 +107,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class Measured:
-    """One outcome for each entry, in order; ``choice``: the plan's, or None (a user's timer, or nothing was timed)."""
+    """One outcome for each entry, in order.
+
+    ``choice``: the plan's; None if there is no plan (a user's timer, a profiler) or nothing was timed. ``protocol``:
+    the one used, where it is another than the one asked for.
+    """
 
     outcomes: list[Outcome]
     choice: Choice | None = None
+    protocol: Protocol | None = None
 
 
 def measure_candidates(
@@ -169,7 +180,7 @@ def _by_engine(entries: Sequence[Entry], protocol: Protocol, device: Any, measur
     ]
     measurement = measurer(trials, protocol, device, TOLERATED)
     outcomes = [_outcome(entry.candidate, result) for entry, result in zip(entries, measurement.results)]
-    return Measured(outcomes, _choice(measurement, outcomes))
+    return Measured(outcomes, _choice(measurement, outcomes), measurement.protocol)
 
 
 def _choice(measurement: Any, outcomes: Sequence[Outcome]) -> Choice | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from triton_ascend_tune.measure.stop_rule import Decision
-from triton_ascend_tune.values import Conditions, Samples, Stage
+from triton_ascend_tune.values import Conditions, Protocol, Samples, Stage
 
 _log = logging.getLogger("triton_ascend_tune")
 
@@ -41,11 +41,13 @@ class Measurement:
 
     ``results``: the samples of each trial, or why it has none, in the order of the trials; ``decision``: what the plan
     chose among them, by their places in that order, or None of a method that has no plan: then the lowest time wins.
+    ``protocol``: the one used, where it is another than the one asked for.
     """
 
     results: tuple[Samples | Failure, ...]
     decision: Decision | None = None
     conditions: Conditions = field(default_factory=Conditions)
+    protocol: Protocol | None = None
 
 
 def failure_of(error: BaseException, stage: Stage, trial: Trial, reason: str = "") -> Failure:
