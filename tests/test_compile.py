@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -40,12 +39,6 @@ def test_results_and_failures_stay_in_order() -> None:
 def test_the_callers_mistake_is_raised() -> None:
     with pytest.raises(TypeError, match="bad argument"):
         compile_candidates(candidates(1, 2), lambda _: (_ for _ in ()).throw(TypeError("bad argument")))
-
-
-def test_a_pool_may_do_the_work() -> None:
-    with ThreadPoolExecutor(2) as executor:
-        compiled = compile_candidates(candidates(1, 2, 3), lambda each: each.index, pool=executor.map)
-    assert [each.kernel for each in compiled] == [0, 1, 2]
 
 
 def test_what_compiles_without_launching() -> None:

@@ -24,6 +24,7 @@ import triton.language as tl
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.driver import driver
 
+from triton_ascend_tune import store
 from triton_ascend_tune.autotuner import make_tuner_class
 from triton_ascend_tune.measure.stop_rule import Decision, Stop
 from triton_ascend_tune.measure.trial import Failure, Measurement
@@ -205,6 +206,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[World]:
         for module in (triton.compiler, triton.compiler.compiler):
             monkeypatch.setattr(module, "make_backend", lambda target: _fake_backend())
     monkeypatch.setattr(triton.compiler, "compile", made.compile)
+    store.failures.forget()
     before = driver.active if HAS_KNOBS and driver._active is not None else None
     driver.set_active(FakeDriver(made))
     yield made

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from triton_ascend_tune.compile import Compiled
     from triton_ascend_tune.hooks import Hooks
     from triton_ascend_tune.prune import Pruned
+    from triton_ascend_tune.stages import Stages
 
 _log = logging.getLogger("triton_ascend_tune")
 
@@ -50,14 +51,15 @@ class Call:
 class Tuning:
     """What a tuning found out.
 
-    ``verdict`` is None, and ``timings`` are stored ones, after a hit in Triton's disk cache. ``simulated``: whether it
-    was measured on the simulated CANN; None if a user's timer measured.
+    ``cache_hit``: everything was known already, nothing was compiled or measured. ``simulated``: whether it was measured
+    on the simulated CANN; None if nothing was measured, or by a user's timer.
     """
 
     winner: Any
     timings: dict[Any, Any]
-    seconds: float = 0.0
-    verdict: Verdict | None = None
+    seconds: float
+    verdict: Verdict
+    cache_hit: bool
     simulated: bool | None = None
 
 
@@ -132,7 +134,7 @@ class Tuner:
                 key = plan.hashable(key)
                 config = self.cache.get(key)
             if config is None:
-                config = self._tune(Call(args, named_arguments(self.arg_names, args), kwargs), key, plan, place)
+                config = self._tune_once(Call(args, named_arguments(self.arg_names, args), kwargs), key, plan, place)
         self.best_config = config
         keywords = merge(kwargs, config.all_kwargs(), self.arg_names)
         if config.pre_hook is not None:
@@ -151,32 +153,67 @@ class Tuner:
         finally:
             self.nargs = None
 
+    def _tune_once(self, call: Call, key: Key, plan: Plan, place: Place) -> Any:
+        """The config for ``call``, chosen by this thread or by another one that is at it already."""
+        from triton_ascend_tune import flights
+
+        def meanwhile() -> Any:
+            return self._first_that_works(call, place)
+
+        return flights.once(
+            self,
+            key,
+            tune=lambda: self._tune(call, key, plan, place),
+            found=lambda: self.cache.get(key),
+            meanwhile=meanwhile if settings.busy() == settings.FIRST else None,
+        )
+
     def _tune(self, call: Call, key: Key, plan: Plan, place: Place) -> Any:
         """Chooses a config for ``call`` and remembers it under ``key``. Nothing is remembered if this raises."""
         from triton_ascend_tune.measure import capture
+        from triton_ascend_tune.stages import stages_of
 
         self.nargs = call.named
         try:
-            if self.generates:
-                self.configs = generate.propose(self, call.named, call.keywords)
-            pruned = self._prune(self.configs, call)
-            if len(pruned.survivors) == 1:
-                self.cache[key] = pruned.survivors[0]
-                return pruned.survivors[0]
-            if capture.in_progress(place.target.partition(":")[0]):
-                return self._while_capturing()
-            tuning = self._contest_or_stored(pruned, call, key, place)
+            with stages_of(plan.kernel) as stages:
+                pruned = self._propose(call, stages)
+                if len(pruned.survivors) == 1:
+                    self.cache[key] = pruned.survivors[0]
+                    return pruned.survivors[0]
+                if capture.in_progress(place.target.partition(":")[0]):
+                    return self._while_capturing()
+                tuning = self._contest(pruned, call, key, plan, place, stages)
             self.configs_timings = tuning.timings
-            if tuning.verdict is not None:
+            if not tuning.cache_hit:
                 self.bench_time = tuning.seconds
             self.verdict = tuning.verdict
             self.cache[key] = self.best_config = tuning.winner
-            self._tell(tuning, call, place)
-            if tuning.verdict is not None and getattr(self, "auto_profile_dir", None) is not None:
+            self._tell(tuning, call, place, stages)
+            if not tuning.cache_hit and getattr(self, "auto_profile_dir", None) is not None:
                 self._profile(*call.args, config=tuning.winner, **call.keywords)  # type: ignore[attr-defined]
             return tuning.winner
         finally:
             self.nargs = None
+
+    def _first_that_works(self, call: Call, place: Place) -> Any:
+        """The first config that can be compiled for ``call``; nothing is measured and nothing remembered."""
+        from triton_ascend_tune.stages import Stages
+
+        survivors = self._propose(call, Stages(self.base_fn.__name__)).survivors
+        for candidate in self._candidates(survivors):
+            (compiled,) = self._compile([candidate], call, self._hooks())
+            if compiled.error is None:
+                return candidate.config
+        return survivors[0]  # launching it says what is wrong
+
+    def _propose(self, call: Call, stages: Stages) -> Pruned:
+        """The candidates for ``call``: the user's, or generated ones, without those that pruning drops."""
+        configs = self.configs
+        if self.generates:
+            with stages.of("propose"):
+                configs = self.configs = generate.propose(self, call.named, call.keywords)
+        with stages.of("prune"):
+            return self._prune(configs, call)
 
     def _prune(self, configs: Sequence[Any], call: Call) -> Pruned:
         from triton_ascend_tune.prune import Pruned, Rules, prune
@@ -186,75 +223,90 @@ class Tuner:
         rules = Rules(self.early_config_prune, self.perf_model, self.configs_top_k)
         return prune(configs, rules, call.named, call.keywords, self.arg_names)
 
-    def _contest_or_stored(self, pruned: Pruned, call: Call, key: Key, place: Place) -> Tuning:
-        """A contest between the survivors, unless Triton's disk cache is on and has its result."""
-        from triton_ascend_tune import disk
-
-        if not disk.enabled(self):
-            return self._contest(pruned, call)
-        tuning: Tuning | None = None
-
-        def benchmark() -> None:
-            nonlocal tuning
-            tuning = self._contest(pruned, call)
-            self.configs_timings = tuning.timings  # what Triton's method writes
-
-        method = None if user_bench(self) is not None else self._protocol()
-        stored_key = disk.disk_key(key, place.label, place.target, method)
-        winner = disk.stored_or(self, stored_key, pruned.survivors, benchmark)
-        return tuning if tuning is not None else Tuning(winner, self.configs_timings)
-
-    def _contest(self, pruned: Pruned, call: Call) -> Tuning:
-        """Compiles and measures the survivors and chooses among them; runs the hooks that belong to a tuning."""
-        from triton_ascend_tune import choose, prune, trials
-
-        start = time.perf_counter()
-        protocol = self._protocol()
-        hooks = self._hooks()
+    def _candidates(self, configs: Sequence[Any]) -> list[Candidate]:
         place_of = {id(config): index for index, config in reversed(list(enumerate(self.configs)))}
         extra = len(place_of)
+        return [Candidate(place_of.get(id(config), extra), config, config.all_kwargs()) for config in configs]
 
-        def candidate(config: Any) -> Candidate:
-            return Candidate(place_of.get(id(config), extra), config, config.all_kwargs())
+    def _contest(self, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Place, stages: Stages) -> Tuning:
+        """Finds out what is not known of the survivors, chooses, and runs the hooks that belong to a tuning."""
+        from triton_ascend_tune import choose, contest, flights, grid, prune, trials
+        from triton_ascend_tune.memory import open_memory
+
+        start = time.perf_counter()
+        protocol, do_bench, hooks = self._protocol(), user_bench(self), self._hooks()
+        candidates = self._candidates(pruned.survivors)
+        simulated, used = None, protocol
+
+        def keywords(candidate: Candidate) -> dict[str, Any]:
+            return merge(call.keywords, candidate.kwargs, self.arg_names)
+
+        def arguments(candidate: Candidate) -> dict[str, Any]:
+            return {**call.named, **keywords(candidate)}
 
         def entry(candidate: Candidate) -> trials.Entry:
-            keywords = merge(call.keywords, candidate.kwargs, self.arg_names)
-            run = functools.partial(self._launch, call.args, keywords)
-            return trials.Entry(candidate, run, {**call.named, **keywords}, hooks)
+            run = functools.partial(self._launch, call.args, keywords(candidate))
+            return trials.Entry(candidate, run, arguments(candidate), hooks)
 
-        compiled = self._compile([candidate(config) for config in pruned.survivors], call, hooks)
-        ready = [each.candidate for each in compiled if each.error is None]
-        do_bench = user_bench(self)
-        device = self.open_device() if ready and do_bench is None else None
-        entries = [entry(each) for each in ready]
-        measured = trials.measure_candidates(entries, protocol, device, self.measurer, do_bench)
-        outcomes = iter(measured.outcomes)
-        contest = [trials.failed(each) if each.error is not None else next(outcomes) for each in compiled]
-        self._tell_candidates(contest)
-        kernel = self.base_fn.__name__
-        verdict = choose.choose(contest, protocol, kernel, prune.as_outcomes(pruned, candidate), measured.choice)
-        hooks.reset({**call.named, **merge(call.keywords, verdict.winner.candidate.kwargs, self.arg_names)})
+        def measure(chosen: Sequence[Candidate]) -> trials.Measured:
+            nonlocal simulated, used
+            entries = [entry(each) for each in chosen]
+            if do_bench is not None:
+                return trials.measure_candidates(entries, protocol, None, self.measurer, do_bench)
+            device = self.open_device()
+            simulated = getattr(device, "simulated", None)
+            with flights.device(place.label):
+                measured = trials.measure_candidates(entries, protocol, device, self._measurer_of(protocol, entries))
+            used = measured.protocol or protocol
+            return measured
+
+        compiles_first = not hooks.change_arguments
+        memory = open_memory(self, plan, place, key, arguments, do_bench or protocol, compiles_first)
+        steps = contest.Steps(
+            grid=lambda each: grid.grid_of(call.keywords.get("grid"), plan.bound(arguments(each))),
+            refused=lambda value: grid.refused(value, place.target, settings.spreads_blocks()),
+            compile=lambda chosen: self._compile(chosen, call, hooks),
+            measure=measure,
+            one_by_one=do_bench is not None or (protocol.plan, protocol.method) == ("classic", settings.EVENT),
+        )
+        settled = contest.settle(candidates, memory, steps, stages)
+        with stages.of("choose"):
+            if not settled.all_known:
+                self._tell_candidates(settled.outcomes)
+            dropped = prune.as_outcomes(pruned, lambda config: self._candidates([config])[0])
+            verdict = choose.choose(settled.outcomes, used, plan.kernel, dropped, settled.choice)
+            if settled.all_known:
+                verdict = choose.preferred(verdict, memory.winner(candidates))
+        if not settled.all_known:
+            with stages.of("store"):
+                memory.set_winner(verdict.winner, candidates)
+            hooks.reset(arguments(verdict.winner.candidate))
         return Tuning(
             winner=verdict.winner.candidate.config,
-            timings=trials.timings_of(contest),
+            timings=trials.timings_of(settled.outcomes),
             seconds=time.perf_counter() - start,
             verdict=_without_errors(verdict),
-            simulated=getattr(device, "simulated", None),
+            cache_hit=settled.all_known,
+            simulated=simulated,
         )
 
     def _compile(self, candidates: Sequence[Candidate], call: Call, hooks: Hooks) -> list[Compiled]:
         """Compiles ahead what can be. Hooks that may change the arguments must run first, so those compile later."""
+        from triton_ascend_tune import pool
         from triton_ascend_tune.compile import compile_candidates, compiles_ahead
+        from triton_ascend_tune.workers import worker_count
 
         ahead = compiles_ahead(self.fn) and not hooks.change_arguments
 
         def compile_one(candidate: Candidate) -> Any:
             if not ahead or candidate.config.pre_hook is not None:
                 return None
-            keywords = merge({**call.keywords, "warmup": True}, candidate.kwargs, self.arg_names)
-            return self._launch(call.args, keywords)
+            return self._run(call.args, merge({**call.keywords, "warmup": True}, candidate.kwargs, self.arg_names))
 
-        return compile_candidates(candidates, compile_one)
+        workers = worker_count(len(candidates)) if ahead else 1
+        jit = jit_function(self.fn)
+        at_once = pool.promised(jit, workers) if workers > 1 and pool.can_promise(jit) else None
+        return compile_candidates(candidates, compile_one, at_once)
 
     @staticmethod
     def open_device() -> Any:
@@ -270,11 +322,29 @@ class Tuner:
 
         return measure(trials, protocol, device, tolerated)
 
+    def _measurer_of(self, protocol: Protocol, entries: Sequence[Any]) -> Any:
+        """The engine of the method that ``protocol`` names, for these entries of a contest."""
+        if protocol.method == settings.EVENT:
+            return self.measurer
+        from triton_ascend_tune.measure.profiled import ProfilerMethod
+
+        def names() -> list[Any]:
+            return [entry.kernel_name for entry in entries]
+
+        return ProfilerMethod(self.measurer, self.open_profiler, names, self.base_fn.__name__).measure
+
+    @staticmethod
+    def open_profiler() -> Any:
+        """The profiler of the device; tests put another one here."""
+        from triton_ascend_tune.measure.bench_npu import active_profiler
+
+        return active_profiler()
+
     def _protocol(self) -> Protocol:
         """How times are taken now. The deprecated arguments ``warmup`` and ``rep`` bound the engine's loop."""
         from triton_ascend_tune.measure.protocol import with_options
 
-        protocol = Protocol(method=settings.method_in_force(settings.current()))
+        protocol = Protocol(method=settings.method())
         protocol = with_options(protocol, settings.protocol_options())
         if self.num_warmups is not None:
             protocol = replace(protocol, warmup_ms=float(self.num_warmups))
@@ -314,10 +384,13 @@ class Tuner:
         )
 
     def _launch(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        kernel = self._run(args, keywords)
+        # Under the caller's AsyncCompileMode (Triton 3.5 and newer) a promise, whose failures show only now.
+        return kernel.result() if type(kernel).__name__ == "FutureKernel" else kernel
+
+    def _run(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
         try:
-            kernel = self.fn.run(*args, **keywords)
-            # Under the caller's AsyncCompileMode (Triton 3.5 and newer) a promise, whose failures show only now.
-            return kernel.result() if type(kernel).__name__ == "FutureKernel" else kernel
+            return self.fn.run(*args, **keywords)
         except TypeError as error:
             required = self._plan.required() if self._plan is not None else ()
             given = {*named_arguments(self.arg_names, args), *keywords, *heuristics_below(self.fn)}
@@ -332,17 +405,18 @@ class Tuner:
 
             StockLines(self.stock).candidates(self.base_fn.__name__, contest)
 
-    def _tell(self, tuning: Tuning, call: Call, place: Place) -> None:
+    def _tell(self, tuning: Tuning, call: Call, place: Place, stages: Stages) -> None:
         """Log, report, stock Triton's listener and its printed lines."""
         from triton_ascend_tune import report
 
         kernel, verdict = self.base_fn.__name__, tuning.verdict
         key = stock_key(self.arg_names, self._plan.names if self._plan else (), call.args, call.keywords)
-        if verdict is not None and (settings.report() or _log.isEnabledFor(logging.INFO)):
+        if not tuning.cache_hit and (settings.report() or _log.isEnabledFor(logging.INFO)):
             text = report.describe(verdict, kernel, tuning.seconds, report.where(place.target, tuning.simulated))
             _log.info("%s", text)
             if settings.report():
-                print(text, flush=True)
+                print(f"{text}\n  {stages.line()}", flush=True)
+        _log.debug("%s", stages)
         knobs = sys.modules.get("triton.knobs")
         listener = getattr(getattr(knobs, "autotuning", None), "listener", None)
         if listener is not None:
@@ -351,10 +425,10 @@ class Tuner:
                 key=key,
                 best_config=tuning.winner,
                 configs_timings=tuning.timings,
-                duration=tuning.seconds if verdict is not None else None,
-                cache_hit=verdict is None,
+                duration=tuning.seconds if not tuning.cache_hit else None,
+                cache_hit=tuning.cache_hit,
             )
-        if verdict is not None and settings.print_autotuning():
+        if not tuning.cache_hit and settings.print_autotuning():
             report.StockLines(self.stock).finished(kernel, key, tuning.seconds, tuning.winner)
 
 

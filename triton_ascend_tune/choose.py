@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from triton_ascend_tune.failures import NoCandidateError
-from triton_ascend_tune.values import Choice, Outcome, Protocol, Status, Verdict
+from triton_ascend_tune.values import Candidate, Choice, Outcome, Protocol, Status, Verdict
 
 
 def choose(
@@ -37,6 +38,15 @@ def choose(
         return Verdict(choice.winner, outcomes, protocol, choice.margin, choice)
     winner = min(timed, key=_score)  # the first of equals
     return Verdict(winner, outcomes, protocol, _margin(winner, timed))
+
+
+def preferred(verdict: Verdict, candidate: Candidate | None) -> Verdict:
+    """``verdict`` with ``candidate`` as its winner, if that was timed: what a plan once chose by more than times."""
+    for outcome in verdict.outcomes:
+        if outcome.candidate is candidate and outcome.status is Status.TIMED:
+            timed = [each for each in verdict.outcomes if each.status is Status.TIMED]
+            return replace(verdict, winner=outcome, margin=_margin(outcome, timed))
+    return verdict
 
 
 def time_of(outcome: Outcome) -> float | None:

@@ -6,15 +6,16 @@ all but launch: same binder, same specialisation, same caches as the launch that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from triton_ascend_tune.failures import is_about_candidate
+from triton_ascend_tune.failures import forget_tracebacks, is_about_candidate, passes
 from triton_ascend_tune.values import Candidate
 
-#: Runs a function over the candidates and yields the results in their order: ``map``, or that of an executor.
-Pool = Callable[[Callable[[Candidate], "Compiled"], Sequence[Candidate]], Iterable["Compiled"]]
+_log = logging.getLogger("triton_ascend_tune")
 
 
 @dataclass(frozen=True)
@@ -27,23 +28,58 @@ class Compiled:
 
 
 def compile_candidates(
-    candidates: Sequence[Candidate], compile_one: Callable[[Candidate], Any], pool: Pool = map
+    candidates: Sequence[Candidate],
+    compile_one: Callable[[Candidate], Any],
+    at_once: AbstractContextManager[Any] | None = None,
 ) -> list[Compiled]:
-    """Calls ``compile_one`` for each candidate, in the order given.
+    """What ``compile_one`` makes of each candidate, in the order given.
 
-    A candidate's own failure becomes a ``Compiled`` with an error. Any other exception (a bad argument, an interrupt)
-    is raised.
+    ``at_once``: within it ``compile_one`` may return promises, which are then waited for; what failed for want of
+    something that other compilers had taken is compiled again, alone. A candidate's own failure becomes a ``Compiled``
+    with an error. Any other exception (a bad argument, an interrupt) is raised.
     """
+    settled: dict[int, Compiled] = {}
 
-    def attempt(candidate: Candidate) -> Compiled:
+    def attempt(candidate: Candidate) -> Any:
         try:
-            return Compiled(candidate, compile_one(candidate))
+            return compile_one(candidate)
         except Exception as error:
-            if not is_about_candidate(error):
-                raise
-            return Compiled(candidate, error=error)
+            return _failed(candidate, error)
 
-    return list(pool(attempt, candidates))
+    def settle(candidate: Candidate, kernel: Any) -> Compiled:
+        # Equal compilations share one promise, which may tell its failure only once.
+        if isinstance(kernel, Compiled) or not is_promise(kernel):
+            return kernel if isinstance(kernel, Compiled) else Compiled(candidate, kernel)
+        if id(kernel) not in settled:
+            try:
+                settled[id(kernel)] = Compiled(candidate, kernel.result())
+            except Exception as error:
+                settled[id(kernel)] = _failed(candidate, error)
+        return replace(settled[id(kernel)], candidate=candidate)
+
+    with at_once or nullcontext():
+        promises = [attempt(candidate) for candidate in candidates]
+        compiled = [settle(*each) for each in zip(candidates, promises)]
+    if at_once is None:
+        return compiled
+    return [
+        settle(each.candidate, attempt(each.candidate)) if each.error is not None and passes(each.error) else each
+        for each in compiled
+    ]
+
+
+def is_promise(kernel: Any) -> bool:
+    """Whether ``kernel`` is still being compiled, by Triton's ``AsyncCompileMode`` or by ``pool``."""
+    return type(kernel).__name__ == "FutureKernel"
+
+
+def _failed(candidate: Candidate, error: Exception) -> Compiled:
+    if not is_about_candidate(error):
+        raise error
+    _log.debug("%s does not compile", candidate.config, exc_info=error)
+    # Its traceback holds the frames of compiler and tuner, with the tensors of the call, for as long as the error is kept.
+    forget_tracebacks(error)
+    return Compiled(candidate, error=error)
 
 
 def compiles_ahead(fn: Any) -> bool:

@@ -37,6 +37,13 @@ _OVERFLOW = re.compile(r"(\w+) overflow, requires (\d+) bits while (\d+) bits av
 _MEMORIES = {"ub": "unified buffer", "cbuf": "L1 buffer", "ca": "L0A buffer", "cb": "L0B buffer", "cc": "L0C buffer"}
 _BITS_PER_KIB = 8 * 1024
 
+#: In a compiler's message: what the machine lacked at that moment, so that the same compilation may succeed later.
+_PASSING = re.compile(
+    r"No space left|Cannot allocate memory|No such file|Permission denied|timed out|died with|Killed|"
+    r"Too many open files|Resource temporarily unavailable",
+    re.IGNORECASE,
+)
+
 #: Frames that the wheel's compiler driver draws around a message, and where it then says the kernel cache is.
 _DECORATION = re.compile(r"^(/{3}-+.*|\[.*\] encounters error:|\[INFO\]:.*|[-=*\s]*)$")
 
@@ -69,6 +76,39 @@ def stage_of(error: BaseException, otherwise: Stage) -> Stage:
     """``Stage.COMPILE`` for an error of a compiler, wherever it came up; else ``otherwise``."""
     compiler = isinstance(error, (CompilationError, subprocess.CalledProcessError))
     return Stage.COMPILE if compiler or type(error).__name__ in _COMPILE_ERRORS else otherwise
+
+
+def passes(error: BaseException) -> bool:
+    """Whether it may be the machine's fault: a full disk or memory, a missing or killed compiler, a timeout."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, (OSError, MemoryError, subprocess.TimeoutExpired)) or _PASSING.search(str(cause)):
+            return True
+        cause = cause.__cause__
+    return False
+
+
+def forget_tracebacks(error: BaseException) -> None:
+    """Takes the tracebacks off ``error`` and all errors behind it."""
+    pending: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while pending:
+        each = pending.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            each.__traceback__ = None
+            pending += [each.__cause__, each.__context__]
+
+
+def lasts(error: BaseException) -> bool:
+    """Whether compiling the same thing again is sure to fail in the same way: refused by a compiler, or too big.
+
+    Not what ``passes``, and not what nobody knows.
+    """
+    if passes(error):
+        return False
+    refused = isinstance(error, (CompilationError, OutOfResources)) or type(error).__name__ in _COMPILE_ERRORS
+    return refused and (type(error).__name__ != "MLIRCompilationError" or "error:" in str(error))
 
 
 def reason(error: BaseException) -> str:

@@ -53,6 +53,12 @@ class Plan:
         """``key`` with unhashable values settled; TypeError names the argument where that cannot be done."""
         return hashable(key, self._labels, self.kernel)
 
+    def bound(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The kernel's arguments by name, of those in ``given`` and the defaults of the others."""
+        defaults = {p.name: p.default for p in self.parameters if p.default is not inspect.Parameter.empty}
+        names = {p.name for p in self.parameters}
+        return {**defaults, **{name: value for name, value in given.items() if name in names}}
+
     def required(self) -> list[str]:
         """The arguments that a launch must give a value to."""
         return [parameter.name for parameter in self.parameters if parameter.required]

@@ -11,6 +11,12 @@ because a program may have set it from Python.
 ``TRITON_BENCH_METHOD``         unset, ``default``, ``event``: device events; ``npu``, ``profiler``: profiler records
 ``TRITON_PRINT_AUTOTUNING``     as in the installed Triton: exactly ``1`` up to 3.3, a boolean from 3.4 on
 ``TRITON_INTERPRET``            as in the installed Triton; the interpreter's tuner is left as it is
+``TRITON_CACHE_AUTOTUNING``     keeps results on disk (see ``store``), as ``cache_results=True`` does for one kernel;
+                                read as the installed Triton reads it, and as a boolean by those that have no such cache
+``TRITON_ASCEND_TUNE_WORKERS``  candidates that are compiled at once; default: the processors that the process may use
+``TRITON_ASCEND_TUNE_BUSY``     while another thread tunes the same thing: ``wait`` (default), or ``first``: launch with
+                                the first config that works
+``TRITON_ALL_BLOCKS_PARALLEL``  triton-ascend's own; unless it is ``0`` or unset, grids of over 65535 blocks are legal
 ==============================  ========================================================================================
 
 How times are taken, unless a program says otherwise (``triton_ascend_tune.options`` describes each):
@@ -34,7 +40,6 @@ How times are taken, unless a program says otherwise (``triton_ascend_tune.optio
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections.abc import Iterable
@@ -47,6 +52,13 @@ REPORT = "TRITON_ASCEND_TUNE_REPORT"
 METHOD = "TRITON_BENCH_METHOD"
 PRINT = "TRITON_PRINT_AUTOTUNING"
 INTERPRET = "TRITON_INTERPRET"
+CACHE = "TRITON_CACHE_AUTOTUNING"
+WORKERS = "TRITON_ASCEND_TUNE_WORKERS"
+BUSY = "TRITON_ASCEND_TUNE_BUSY"
+ALL_BLOCKS = "TRITON_ALL_BLOCKS_PARALLEL"
+
+WAIT = "wait"
+FIRST = "first"
 PROTOCOL_PREFIX = "TRITON_ASCEND_TUNE_"
 
 EVENT = "event"
@@ -56,16 +68,13 @@ _BOOLEANS = {"1": True, "true": True, "on": True, "yes": True, "0": False, "fals
 _METHODS = {"default": EVENT, "event": EVENT, "npu": PROFILER, "profiler": PROFILER}
 _KNOWN_TARGETS = ("npu", "cuda")
 
-_log = logging.getLogger("triton_ascend_tune")
-_warned_of_profiler = False
-
 
 @dataclass(frozen=True)
 class Settings:
     """One consistent reading of the environment.
 
-    ``targets``: Triton target backends that are tuned. ``method``: ``"event"`` or ``"profiler"``, as asked for; what is
-    in force is ``method_in_force``. ``print_autotuning``: print one line per tuning as stock Triton does.
+    ``targets``: Triton target backends that are tuned. ``method``: ``"event"`` or ``"profiler"``.
+    ``print_autotuning``: print one line per tuning as stock Triton does.
     ``report``: print each candidate with its time or the reason it has none.
     """
 
@@ -130,22 +139,38 @@ def report() -> bool:
     return _boolean(REPORT, default=False)
 
 
+def cache_autotuning() -> bool:
+    """Whether results are kept on disk for every kernel."""
+    knob = _knob("autotuning", "cache")
+    return _boolean(CACHE, default=False) if knob is None else knob
+
+
+def workers() -> int | None:
+    """How many candidates are compiled at once; None: as many as the process may use processors."""
+    value = _read(WORKERS)
+    if not value:
+        return None
+    if not value.isdigit() or int(value) < 1:
+        raise _illegal(WORKERS, value, ["1 and more"], "a whole number,")
+    return int(value)
+
+
+def busy() -> str:
+    """What a launch does while another thread tunes the same thing: ``WAIT`` or ``FIRST``."""
+    value = _read(BUSY) or WAIT
+    if value not in (WAIT, FIRST):
+        raise _illegal(BUSY, value, (WAIT, FIRST))
+    return value
+
+
+def spreads_blocks() -> bool:
+    """Whether triton-ascend spreads grids that have more blocks than the device launches."""
+    return os.environ.get(ALL_BLOCKS, "0") != "0"
+
+
 def interpreting() -> bool:
     knob = _knob("runtime", "interpret")
     return os.environ.get(INTERPRET) == "1" if knob is None else knob
-
-
-def method_in_force(settings: Settings) -> str:
-    """The method that tunings use. The profiler is not implemented yet: asking for it gives events and one warning."""
-    global _warned_of_profiler
-    if settings.method == PROFILER and not _warned_of_profiler:
-        _warned_of_profiler = True
-        _log.warning(
-            "%s=%s asks for profiler records, which this version cannot use yet: measuring with device events instead",
-            METHOD,
-            _read(METHOD) or PROFILER,
-        )
-    return EVENT
 
 
 def visible_npus() -> tuple[str, ...]:

@@ -1,0 +1,72 @@
+"""Which compiled candidates are one and the same launch: options that a backend ignores make equal binaries.
+
+Measuring one of them is enough. Two kernels count as the same if binary, grid and everything that the launcher reads
+are; where any of that cannot be told, they count as different.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+from triton_ascend_tune.compile import Compiled
+
+#: Fields of a kernel's metadata that say how it was compiled and that no launcher reads.
+_COMPILE_ONLY = {
+    "allow_fp8e4nv",
+    "disable_auto_inject_block_sync",
+    "enable_auto_bind_sub_block",
+    "enable_fp_fusion",
+    "enable_hivm_auto_cv_balance",
+    "enable_linearize",
+    "enable_nd2nz_on_vector",
+    "enable_persistent",
+    "enable_select_analysis",
+    "enable_warp_specialization",
+    "hash",
+    "inject_barrier_all",
+    "inject_block_all",
+    "ir_override",
+    "limit_auto_multi_buffer_of_local_buffer",
+    "limit_auto_multi_buffer_only_for_local_buffer",
+    "maxnreg",
+    "multibuffer",
+    "num_buffers_warp_spec",
+    "num_consumer_groups",
+    "num_stages",
+    "optimize_epilogue",
+    "reg_dec_producer",
+    "reg_inc_consumer",
+    "required_ub_bits",
+    "set_workspace_multibuffer",
+    "sync_solver",
+    "tile_mix_cube_loop",
+    "tile_mix_vector_loop",
+    "unit_flag",
+}
+#: On an NPU these matter to code in the style of threads alone.
+_THREADS_ONLY = {"num_warps", "num_ctas"}
+
+
+def groups(compiled: Sequence[Compiled], grids: Iterable[tuple[int, ...] | None]) -> list[list[int]]:
+    """The places in ``compiled`` of equal launches, in order; ``grids``: that of each, None if it is not known."""
+    found: dict[Any, list[int]] = {}
+    for place, (each, grid) in enumerate(zip(compiled, grids)):
+        same = _identity(each.kernel) if grid is not None else None
+        found.setdefault((same, grid) if same is not None else place, []).append(place)
+    return list(found.values())
+
+
+def _identity(kernel: Any) -> Hashable | None:
+    binary = getattr(kernel, "kernel", None)
+    metadata = getattr(kernel, "metadata", None)
+    fields = metadata._asdict() if hasattr(metadata, "_asdict") else None
+    if fields is None or not isinstance(binary, (bytes, str)):
+        return None
+    ignored = set(_COMPILE_ONLY)
+    if getattr(fields.get("target"), "backend", None) == "npu" and "simt" not in str(fields.get("parallel_mode")):
+        ignored |= _THREADS_ONLY
+    content = binary if isinstance(binary, bytes) else binary.encode()
+    read = sorted((name, repr(value)) for name, value in fields.items() if name not in ignored)
+    return hashlib.sha256(content).hexdigest(), tuple(read)

@@ -1,0 +1,197 @@
+"""Results on disk: one record for each candidate, through Triton's own cache manager.
+
+So ``TRITON_CACHE_DIR``, a user's own cache manager and Triton's remote caches hold. A record is written as soon as the
+result is known, by Triton's manager in one atomic step, and is read when a tuning begins. Hence
+
+* a tuning that was killed goes on where it was; an added candidate is measured alone;
+* many processes may tune the same thing at once: the last writer wins, and every one has written a valid record;
+* reading or writing never fails a launch: a problem is one warning and a miss.
+
+A candidate that is stored is not measured again; new ones are compared with its stored times. The winner among exactly
+the candidates of one tuning is a record of its own, because a measuring plan may have chosen by more than their P50.
+Not stored: configs with a ``pre_hook``, whose effect no key can hold, and whatever has no finite time.
+
+Failures to compile lie apart, under what was compiled and not under the tuning key, and only those that would happen
+again. A launch that failed is not stored.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from triton_ascend_tune import identity
+from triton_ascend_tune.records import (
+    BadRecordError,
+    NotStorableError,
+    Record,
+    decode,
+    decode_winner,
+    digest,
+    encode,
+    encode_winner,
+    of_outcome,
+)
+from triton_ascend_tune.values import Candidate, Outcome, Stage, Status
+
+#: A name that file systems take, with Triton's temporary suffix; Triton cuts in the same place.
+_NAME_LENGTH = 100
+
+_log = logging.getLogger("triton_ascend_tune")
+_told: set[str] = set()
+
+
+class Folder:
+    """The records of one group, for example the times of one kernel and key. Never raises what a file system raises."""
+
+    def __init__(self, group: str, kernel: str) -> None:
+        """``group``: 64 hexadecimal digits."""
+        self._group = group
+        self._kernel = kernel
+
+    def read(self, name: str, decoded: Callable[[str, str], Any] = decode) -> Any:
+        """The record called ``name``; None if there is none, or none that this version can use."""
+        try:
+            path = self._manager().get_file(self._file(name))
+            if path is None:
+                return None
+            return decoded(Path(path).read_text(encoding="utf-8"), name)
+        except BadRecordError as problem:
+            warn_once(f"a stored result of kernel {self._kernel} is not used ({problem}); it is measured again")
+        except Exception as problem:  # a file system's, or whatever the client of a remote cache raises
+            self._cannot("read", problem)
+        return None
+
+    def write(self, name: str, text: str) -> None:
+        try:
+            self._manager().put(text, self._file(name), binary=False)
+        except Exception as problem:
+            self._cannot("written", problem)
+
+    def _manager(self) -> Any:
+        from triton.runtime.cache import get_cache_manager
+
+        return get_cache_manager(self._group)
+
+    def _file(self, name: str) -> str:
+        return f"{self._kernel[:_NAME_LENGTH]}.{name[:32]}.tune.json"
+
+    def _cannot(self, what: str, problem: Exception) -> None:
+        warn_once(f"stored tuning results cannot be {what}: {type(problem).__name__}: {problem}")
+
+
+class Store:
+    """The stored times of one kernel, tuning key, place and protocol."""
+
+    def __init__(self, source: str, kernel: str, key: str, toolchain: str, protocol: str) -> None:
+        """All texts are those of ``identity``."""
+        group = identity.timing_group(source, key, toolchain, protocol)
+        self._folder = Folder(group, kernel)
+        self._group = group
+        self._kernel = kernel
+
+    def find(self, candidate: Candidate) -> Outcome | None:
+        """What is stored of ``candidate``; None if it has to be measured."""
+        name = self._name(candidate)
+        record = self._folder.read(name) if name is not None else None
+        return record.outcome(candidate) if record is not None and record.status is Status.TIMED else None
+
+    def add(self, outcome: Outcome) -> None:
+        """Stores a time; anything else is left out."""
+        if outcome.status is not Status.TIMED:
+            return
+        name = self._name(outcome.candidate)
+        if name is None:
+            return
+        try:
+            self._folder.write(name, encode(of_outcome(outcome, name, self._kernel)))
+        except NotStorableError as problem:
+            _log.info("kernel %s: a result is not stored on disk: %s", self._kernel, problem)
+
+    def winner(self, candidates: Sequence[Candidate]) -> Candidate | None:
+        """Who was chosen among exactly these ``candidates``, if that is stored."""
+        names = [self._name(candidate) for candidate in candidates]
+        stored = self._folder.read(self._contest(names), decode_winner) if None not in names else None
+        return next((each for each, name in zip(candidates, names) if name == stored), None)
+
+    def set_winner(self, winner: Outcome, candidates: Sequence[Candidate]) -> None:
+        names = [self._name(candidate) for candidate in candidates]
+        mine = self._name(winner.candidate)
+        if mine is None or None in names:
+            return
+        contest = self._contest(names)
+        self._folder.write(contest, encode_winner(contest, mine))
+
+    def _contest(self, names: Sequence[str | None]) -> str:
+        return digest("winner", self._group, *map(str, names))
+
+    def _name(self, candidate: Candidate) -> str | None:
+        if candidate.config.pre_hook is not None:
+            tell_once(
+                f"kernel {self._kernel}: not stored on disk: a config has a pre_hook, which cannot be part of a key"
+            )
+            return None
+        try:
+            return digest("candidate", self._group, identity.candidate_text(candidate))
+        except NotStorableError as problem:
+            tell_once(f"kernel {self._kernel}: a config is not stored on disk: {problem}")
+            return None
+
+
+class Failures:
+    """Candidates that are known not to compile, in this process and, with a ``toolchain``, on disk.
+
+    Named by ``identity.compile_identity``.
+    """
+
+    #: More would mean that names never meet again.
+    _LIMIT = 4096
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    @property
+    def any(self) -> bool:
+        return bool(self._known)
+
+    def forget(self) -> None:
+        """Compile everything again; what is on disk stays."""
+        self._known.clear()
+
+    def find(self, name: str, toolchain: str | None, kernel: str) -> str | None:
+        """The reason, if what is called ``name`` has failed before."""
+        reason = self._known.get(name)
+        if reason is None and toolchain is not None:
+            record = Folder(digest("failures", toolchain), kernel).read(name)
+            if record is not None and record.status is Status.FAILED and record.stage is Stage.COMPILE:
+                reason = self._known[name] = record.reason
+        return reason
+
+    def add(self, name: str, outcome: Outcome, toolchain: str | None, kernel: str) -> None:
+        if len(self._known) >= self._LIMIT:
+            self._known.clear()
+        self._known[name] = outcome.reason
+        if toolchain is not None:
+            config = str(outcome.candidate.config)
+            record = Record(name, kernel, config, Status.FAILED, Stage.COMPILE, outcome.reason)
+            Folder(digest("failures", toolchain), kernel).write(name, encode(record))
+
+
+#: What this process knows; kernels of the same source share it.
+failures = Failures()
+
+
+def warn_once(text: str) -> None:
+    _once(logging.WARNING, text)
+
+
+def tell_once(text: str) -> None:
+    _once(logging.INFO, text)
+
+
+def _once(level: int, text: str) -> None:
+    if text not in _told and _log.isEnabledFor(level):
+        _told.add(text)
+        _log.log(level, "%s", text)
