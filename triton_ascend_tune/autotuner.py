@@ -51,8 +51,8 @@ class Call:
 class Tuning:
     """What a tuning found out.
 
-    ``cache_hit``: everything was known already, nothing was compiled or measured. ``simulated``: whether it was measured
-    on the simulated CANN; None if nothing was measured, or by a user's timer.
+    ``cache_hit``: everything was known already, nothing was compiled or measured. ``simulated``: whether it was
+    measured on the simulated CANN; None if nothing was measured, or by a user's timer.
     """
 
     winner: Any

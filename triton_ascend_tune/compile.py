@@ -77,7 +77,7 @@ def _failed(candidate: Candidate, error: Exception) -> Compiled:
     if not is_about_candidate(error):
         raise error
     _log.debug("%s does not compile", candidate.config, exc_info=error)
-    # Its traceback holds the frames of compiler and tuner, with the tensors of the call, for as long as the error is kept.
+    # A traceback holds the frames of compiler and tuner, and so the tensors of the call, while the error is kept.
     forget_tracebacks(error)
     return Compiled(candidate, error=error)
 

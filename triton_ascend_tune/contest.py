@@ -95,7 +95,7 @@ def settle(candidates: Sequence[Candidate], memory: Memory, steps: Steps, stages
 
 
 def _known_failures(candidates: Sequence[Candidate], known: dict[int, Outcome], memory: Memory) -> dict[int, Outcome]:
-    """The failures to compile that are remembered; none if that would leave no candidate, so that the error is fresh."""
+    """The failures to compile that are remembered; none if no candidate would be left: then they are tried again."""
     found = {}
     for place, candidate in enumerate(candidates):
         if place not in known and (outcome := memory.failed_before(candidate)) is not None:

@@ -74,7 +74,7 @@ def compile_identity(
 
 
 def source_of(jit: Any) -> str:
-    """The digest that Triton has of a kernel's source and of all it calls. NotStorableError: what is no JIT function."""
+    """Triton's digest of a kernel's source and of all that it calls. NotStorableError: what is no JIT function."""
     source = getattr(jit, "cache_key", None)
     if not isinstance(source, str):
         raise NotStorableError("the kernel is no JIT function of Triton")

@@ -58,7 +58,7 @@ class Memory:
     def remember(self, outcome: Outcome) -> None:
         """Called as soon as ``outcome`` is known."""
         if outcome.status is Status.TIMED and self.store is not None:
-            # Events that took the place of a profiler: another protocol than asked for, and so not to be found under it.
+            # Where events took the place of a profiler, the time belongs to another protocol than the one asked for.
             if outcome.samples is None or outcome.samples.method == self.method:
                 self.store.add(outcome)
         elif outcome.status is Status.FAILED and outcome.error is not None and lasts(outcome.error):

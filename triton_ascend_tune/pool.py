@@ -5,8 +5,8 @@ included, cannot; there the kernel's own ``compile`` is put aside for the time b
 to this thread alone. In both cases the kernel's binder, its hooks and its caches are used from the caller's thread
 only, which is the thread that has the device; a compilation needs neither.
 
-When ``promised`` is left, whatever happened, all promises are kept or broken, none is in a kernel's cache, and no mode is
-active.
+When ``promised`` is left, whatever happened, all promises are kept or broken, none is in a kernel's cache, and no mode
+is active.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def groups(compiled: Sequence[Compiled], grids: Iterable[tuple[int, ...] | None]
 def _identity(kernel: Any) -> Hashable | None:
     binary = getattr(kernel, "kernel", None)
     metadata = getattr(kernel, "metadata", None)
-    fields = metadata._asdict() if hasattr(metadata, "_asdict") else None
+    fields: dict[str, Any] | None = getattr(metadata, "_asdict", lambda: None)()
     if fields is None or not isinstance(binary, (bytes, str)):
         return None
     ignored = set(_COMPILE_ONLY)
