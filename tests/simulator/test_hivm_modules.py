@@ -1,4 +1,4 @@
-"""Every vector module of the fixtures does on the simulated CANN what the reference interpreter made of it."""
+"""Every module of the fixtures does on the simulated CANN what the reference interpreter made of it."""
 
 from __future__ import annotations
 
@@ -52,11 +52,12 @@ def test_module_agrees_with_the_reference(fixture: Fixture, results: dict[str, d
 
 
 def test_fixtures_cover_what_they_claim() -> None:
-    """Each module has an entry and writes something, and most results are compared bit for bit."""
+    """Each module has an entry and writes something, and most results without products are compared bit for bit."""
     written = [a for fixture in fixtures() for a in fixture.arguments if "output" in a]
     assert {fixture.name for fixture in fixtures()} == set(modules())
     assert all(any("output" in a for a in fixture.arguments) for fixture in fixtures() if fixture.name != "print_value")
-    assert sum(a["tolerance"] == 0 for a in written) > 0.8 * len(written)
+    assert sum(a["tolerance"] == 0 for a in written) > 2 / 3 * len(written)
+    assert sum(b"@mma_tile" in text for text in modules().values()) == 46
 
 
 def test_a_wrong_element_is_seen() -> None:

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "hivm/core_kind.h"
 #include "hivm/ir.h"
 #include "hivm/micro.h"
 #include "hivm/view.h"
@@ -18,6 +19,7 @@ namespace hivm {
 
 class ExecutionCore;
 struct Code;
+struct Instruction;
 
 union Scalar {
   int64_t i;
@@ -31,12 +33,13 @@ struct Frame {
   std::vector<View> views;
   std::vector<std::vector<Argument>> calls;  // arguments of each call site; constants are already in place
   ExecutionCore* core = nullptr;
-  int64_t cycles = 0;  // spent on the scalar unit since the core was last told
+  const Instruction* waiting = nullptr;  // stopped here until another core of the block has run
+  int64_t cycles = 0;                    // spent on the scalar unit since the core was last told
   int64_t loops_left = 0;
 };
 
-struct Instruction;
-// Executes an instruction and returns the next one; nullptr at the end of the function.
+// Executes an instruction and returns the next one; nullptr at the end of the function, and where the core
+// has to wait for another one (Frame::waiting).
 using Step = const Instruction* (*)(const Instruction*, Frame&);
 
 struct Instruction {
@@ -85,7 +88,10 @@ struct CodeParameter {
 };
 
 struct Code {
-  std::string entry;  // the kernel's name
+  std::string entry;  // the function's name
+  CoreKind core = CoreKind::Vector;
+  bool meets_all_blocks = false;  // waits for other blocks, which must then run at the same time
+  bool keeps_order = false;       // what it does depends on the blocks before: locks, atomics, debug output
   std::vector<CodeParameter> parameters;
   std::vector<Instruction> instructions;
   std::vector<ViewRecipe> recipes;
@@ -95,6 +101,20 @@ struct Code {
   std::vector<View> views;               // views on local memory hold the byte address as their base
   std::vector<uint32_t> local_views;     // slots of `views` whose base is such an address
   std::array<int64_t, 4> local_bytes{};  // by Space: how much local memory the function addresses
+};
+
+// A kernel: the function for vector cores, the one for cube cores, or both, which then run each block
+// together on a cube core and two vector cores.
+struct KernelCode {
+  std::string name;
+  std::shared_ptr<const Code> vector, cube;
+
+  bool is_mixed() const { return vector && cube; }
+  const Code& any() const { return vector ? *vector : *cube; }
+  bool meets_all_blocks() const {
+    return (vector && vector->meets_all_blocks) || (cube && cube->meets_all_blocks);
+  }
+  bool keeps_order() const { return (vector && vector->keeps_order) || (cube && cube->keeps_order); }
 };
 
 }  // namespace hivm

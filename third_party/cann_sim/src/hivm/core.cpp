@@ -6,7 +6,20 @@
 namespace hivm {
 namespace {
 
-double latency_of(Pipe pipe) { return pipe == Pipe::V ? cost::kVectorLatencyCycles : 0; }
+double latency_of(Pipe pipe) {
+  switch (pipe) {
+    case Pipe::V:
+      return cost::kVectorLatencyCycles;
+    case Pipe::Mte1:
+      return cost::kMte1LatencyCycles;
+    case Pipe::M:
+      return cost::kMadLatencyCycles;
+    case Pipe::Fix:
+      return cost::kFixLatencyCycles;
+    default:
+      return 0;
+  }
+}
 
 // Adds what a transfer takes: start and bursts, the slower of L2 and (for lines that miss) HBM, and the way
 // there.
@@ -41,7 +54,11 @@ void SimulatedCore::issue(const Work& work) {
   const double own = latency_of(work.pipe);
   Cycles busy{work.cycles, work.cycles}, latency{own, own};
   if (work.gm_read) add_transfer(traffic_.read(*work.gm_read), cost::kL2ReadBytesPerCycle, busy, latency);
-  if (work.gm_write) add_transfer(traffic_.write(*work.gm_write), cost::kL2WriteBytesPerCycle, busy, latency);
+  if (work.gm_write) {
+    const double rate = work.pipe == Pipe::Fix ? cost::kFixL2WriteBytesPerCycle : cost::kL2WriteBytesPerCycle;
+    add_transfer(traffic_.write(*work.gm_write), rate, busy, latency);
+  }
+  if (work.unit_flag != Pipe::All) timeline_.hold(work.pipe, timeline_.done(work.unit_flag));
   timeline_.issue(work.pipe, busy, latency);
 }
 
@@ -64,6 +81,23 @@ void SimulatedCore::scalar_store(const std::byte* begin, int64_t bytes) {
   guard_.check(begin, begin + bytes);
   traffic_.write(begin, bytes);
   spend(cost::kScalarGmStoreCycles);
+}
+
+void SimulatedCore::set_block_flag(Pipe source, int64_t flag, bool all_blocks) {
+  Cycles time = timeline_.done(source);
+  for (double& t : time) t += cost::kBlockFlagCycles;
+  if (all_blocks)
+    place_.all->set(place_.kind, place_.member, flag, time);
+  else
+    place_.block->set(place_.kind, place_.sub_block, flag, time);
+}
+
+bool SimulatedCore::wait_block_flag(Pipe target, int64_t flag, bool all_blocks) {
+  Cycles time;
+  const bool set = all_blocks ? place_.all->take(place_.kind, place_.member, flag, time)
+                              : place_.block->take(place_.kind, place_.sub_block, flag, time);
+  if (set) timeline_.hold(target, time);
+  return set;
 }
 
 }  // namespace hivm

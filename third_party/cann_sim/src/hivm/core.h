@@ -1,5 +1,6 @@
 // One core: its memory, its timeline, and its way to global memory.
 #pragma once
+#include "hivm/block_sync.h"
 #include "hivm/execution_core.h"
 #include "hivm/memory.h"
 #include "hivm/timeline.h"
@@ -7,16 +8,26 @@
 
 namespace hivm {
 
-// Executes the work of micro-kernels in program order and keeps the time. A cube core will be a second kind
-// with L1 and L0C; several cores of one block will share a Traffic and a GlobalGuard as the blocks do now.
+// Where a core stands among others. Both pointers may be null: no flags of that kind.
+struct CorePlace {
+  CoreKind kind = CoreKind::Vector;
+  int sub_block = 0;
+  int member = 0;               // its number among all cores of its kind, for `all`
+  BlockFlags* block = nullptr;  // shared by the cores of its block
+  AllBlocks* all = nullptr;     // shared by all cores of the launch
+};
+
+// Executes the work of micro-kernels in program order and keeps the time. Cores that run in turns on one host
+// thread share a Traffic and a GlobalGuard.
 class SimulatedCore final : public ExecutionCore {
  public:
-  SimulatedCore(LocalMemory::Kind kind, GlobalGuard& guard, Traffic& traffic)
-      : memory_(kind), guard_(guard), traffic_(traffic) {}
+  SimulatedCore(const CorePlace& place, GlobalGuard& guard, Traffic& traffic)
+      : place_(place), memory_(place.kind), guard_(guard), traffic_(traffic) {}
 
   // Begins a block: clean flags and time zero. `local_bytes`: by Space, how much to fill (see
   // LocalMemory::fill).
   void start_block(int64_t block, const std::array<int64_t, 4>& local_bytes);
+  const CorePlace& place() const { return place_; }
   const Timeline& timeline() const { return timeline_; }
 
   // Core
@@ -37,9 +48,13 @@ class SimulatedCore final : public ExecutionCore {
   int64_t local_bytes(Space space) const override { return memory_.bytes(space); }
   void scalar_load(const std::byte* begin, int64_t bytes) override;
   void scalar_store(const std::byte* begin, int64_t bytes) override;
+  int64_t sub_block_index() const override { return place_.sub_block; }
+  void set_block_flag(Pipe source, int64_t flag, bool all_blocks) override;
+  bool wait_block_flag(Pipe target, int64_t flag, bool all_blocks) override;
   double scalar_busy() const { return scalar_busy_; }
 
  private:
+  const CorePlace place_;
   LocalMemory memory_;
   GlobalGuard& guard_;
   Traffic& traffic_;

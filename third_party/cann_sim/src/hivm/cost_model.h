@@ -22,6 +22,7 @@ namespace hivm::cost {
 // ---- machine
 inline constexpr double  kClockGhz = 1.8;              // GHz          [A] 910B1 is described as 1.85
 inline constexpr int     kVectorCores = 40;            // cores        [P]
+inline constexpr int     kCubeCores = 20;              // cores        [P] each with two of the vector cores
 inline constexpr int64_t kUbBytes = 196608;            // bytes        [P] unified buffer of a vector core
 inline constexpr int64_t kL1Bytes = 524288;            // bytes        [P] of a cube core
 inline constexpr int64_t kL0cBytes = 131072;           // bytes        [P] of a cube core
@@ -36,6 +37,7 @@ inline constexpr double kBlockEndCycles = 90;          // cycles       [A] after
 // ---- global memory, one core
 inline constexpr double kL2ReadBytesPerCycle = 110;    // bytes/cycle  [P]
 inline constexpr double kL2WriteBytesPerCycle = 64;    // bytes/cycle  [P] a vector core writes through ub_to_l2
+inline constexpr double kFixL2WriteBytesPerCycle = 86; // bytes/cycle  [P] a cube core writes with l2_write_rate
 inline constexpr double kHbmBytesPerCycle = 48;        // bytes/cycle  [A] what one core alone can draw; its share is 32 [P]
 inline constexpr double kL2LatencyCycles = 360;        // cycles       [A] 200 ns
 inline constexpr double kHbmLatencyCycles = 900;       // cycles       [A] 500 ns
@@ -57,6 +59,8 @@ inline constexpr int kScalarGmLoadCycles = 20;         // cycles       [A] load 
 inline constexpr int kIssueCycles = 6;                 // cycles       [A] to hand an operation to another pipe
 inline constexpr int kCallCycles = 12;                 // cycles       [A] scalar part of a micro-kernel (repeats, masks)
 inline constexpr double kFlagCycles = 12;              // cycles       [A] from set_flag to the waiting pipe
+inline constexpr double kBlockFlagCycles = 180;        // cycles       [A] 100 ns from sync_block_set to another core
+inline constexpr int    kBlockFlagCount = 15;          // counts       [D] what a flag between cores can hold
 
 // ---- vector unit V
 inline constexpr double kVectorBytes = 256;            // bytes        [D] of the widest operand in one repeat
@@ -70,6 +74,18 @@ inline constexpr double kVectorTransposeCycles = 4;    // cycles per repeat  [A]
 inline constexpr double kVectorGatherCycles = 16;      // cycles per repeat  [A]
 inline constexpr double kVectorSortCycles = 16;        // cycles per repeat and merge level  [A]
 inline constexpr double kScalarFallbackCycles = 20;    // cycles per element [A] where a micro-kernel is a scalar loop
+
+// ---- cube core: pipes MTE1, M and FIX. One step of the matrix unit is a 16 x c x 16 product per cycle, c x size = 32 bytes
+//      for 8 and 16 bits; the rates in micro/cube_costs.h are derived from it.
+inline constexpr double kL1ToL0aBytesPerCycle = 512;   // bytes/cycle  [A] L1 -> L0A
+inline constexpr double kL1ToL0bBytesPerCycle = 256;   // bytes/cycle  [A] L1 -> L0B
+inline constexpr double kMte1StartCycles = 20;         // cycles       [A] start of a transfer to L0A or L0B
+inline constexpr double kMte1LatencyCycles = 30;       // cycles       [A] until the matrix unit sees it
+inline constexpr double kMadStartCycles = 16;          // cycles       [A] start of a matrix instruction
+inline constexpr double kMadLatencyCycles = 40;        // cycles       [A] until its result is complete in L0C
+inline constexpr double kFixBytesPerCycle = 128;       // bytes/cycle  [A] L0C read and converted by the fixpipe
+inline constexpr double kFixLatencyCycles = 60;        // cycles       [A] way through the fixpipe
+inline constexpr double kL1FillBytesPerCycle = 128;    // bytes/cycle  [A] set_l1: L1 filled with a value
 // clang-format on
 
 constexpr double nanoseconds(double cycles) { return cycles / kClockGhz; }

@@ -1,146 +1,123 @@
 #include "hivm/execute.h"
 
 #include <algorithm>
+#include <exception>
 #include <string>
+#include <system_error>
+#include <thread>
 
-#include "hivm/core.h"
+#include "hivm/block_group.h"
 #include "hivm/cost_model.h"
-#include "hivm/scalar.h"
 
 namespace hivm {
 namespace {
 
-constexpr int64_t kMostLoops = int64_t{1} << 30;  // iterations of all loops of a launch, a few seconds
-constexpr uint32_t kMostBlocks = 65535;           // what fits into the 16 bits that a launch has for it
+constexpr uint32_t kMostBlocks = 65535;  // what fits into the 16 bits that a launch has for it
+// Independent blocks are executed in so many parts, each by a host thread of its own if the machine has
+// several processors. The number never changes: which first touches of L2 lines miss is decided within a
+// part, so the durations are the same on every machine.
+constexpr uint32_t kParts = 2;
 
-[[noreturn]] void bad_arguments(const Code& code, const Launch& launch, const std::string& what) {
-  throw ExecutionError("kernel '" + code.entry + "': " + what + " (argument struct of " +
-                       std::to_string(launch.argument_bytes) + " bytes)");
-}
+// The blocks [first, first + count) of a launch, and what came of them.
+struct Part {
+  uint32_t first = 0, count = 0;
+  Traffic traffic;
+  std::vector<Cycles> ends;  // by block
+  double pipe_busy_ns[kPipes] = {};
+  std::exception_ptr error;
+};
 
-bool is_wide(const ir::Type& type) {
-  return type.kind != ir::Type::Kind::Scalar || bits_of(type.element) == 64;
-}
+int cores_of(const KernelCode& kernel) { return kernel.cube ? cost::kCubeCores : cost::kVectorCores; }
 
-// A dimension that the type leaves open is unknown here: the kernel gets a bare pointer. Its views are made
-// by reinterpret_cast; a size that no allocation has makes any other use an error.
-constexpr int64_t kUnknownSize = int64_t{1} << 40;
-
-View argument_view(const ir::Type& type, uint64_t address) {
-  View v;
-  v.base = reinterpret_cast<std::byte*>(address);
-  v.element = type.element;
-  v.space = type.space;
-  v.rank = static_cast<uint8_t>(type.shape.size());
-  int64_t stride = 1;
-  for (int d = v.rank - 1; d >= 0; d--) {
-    v.sizes[d] = type.shape[d] == ir::kDynamic ? kUnknownSize : type.shape[d];
-    v.strides[d] = type.has_strides && type.strides[d] != ir::kDynamic ? type.strides[d] : stride;
-    if (__builtin_mul_overflow(stride, v.sizes[d], &stride)) stride = kUnknownSize;
-  }
-  return v;
-}
-
-// The struct holds 8 bytes, aligned to 8, for each memref, i64, f64 and index, and 4 bytes for all else.
-void decode_arguments(const Code& code, const Launch& launch, Frame& frame) {
-  const auto* bytes = static_cast<const std::byte*>(launch.arguments);
-  size_t at = 0;
-  for (const CodeParameter& parameter : code.parameters) {
-    const size_t width = is_wide(parameter.type) ? 8 : 4;
-    at = (at + width - 1) / width * width;
-    if (at + width > launch.argument_bytes || !bytes)
-      bad_arguments(code, launch, "the launch passes too few arguments");
-    const std::byte* p = bytes + at;
-    const Element e = parameter.type.element;
-    if (parameter.type.kind == ir::Type::Kind::MemRef) {
-      frame.views[parameter.slot] = argument_view(parameter.type, from_bytes<uint64_t>(p));
-    } else if (is_float(e)) {
-      // f16 and bf16 arrive as a float.
-      frame.scalars[parameter.slot].f =
-          width == 8 ? from_bytes<double>(p) : round_to(e, from_bytes<float>(p));
-    } else {
-      frame.scalars[parameter.slot].i =
-          width == 8 ? from_bytes<int64_t>(p) : wrap_to(e, from_bytes<int32_t>(p));
-    }
-    at += width;
-  }
-  if ((at + 7) / 8 * 8 != (size_t{launch.argument_bytes} + 7) / 8 * 8) {
-    bad_arguments(code, launch, "the kernel takes " + std::to_string(at) + " bytes");
+void run_blocks(const KernelCode& kernel, const Launch& launch, const GlobalMemory& memory, Part& part) {
+  GlobalGuard guard(memory);
+  BlockGroup group(kernel, launch, 1, guard, part.traffic, nullptr);
+  for (uint32_t block = part.first; block < part.first + part.count; block++) {
+    group.run(block);
+    part.ends.push_back(group.end(0));
+    group.add_busy(part.pipe_busy_ns);
   }
 }
 
-Frame make_frame(const Code& code, SimulatedCore& core) {
-  Frame frame;
-  frame.code = &code;
-  frame.core = &core;
-  frame.scalars = code.scalars;
-  frame.views = code.views;
-  frame.loops_left = kMostLoops;
-  for (const uint32_t slot : code.local_views) {
-    View& v = frame.views[slot];
-    v.base = core.local_memory(v.space) + reinterpret_cast<uint64_t>(v.base);
+void run_together(const KernelCode& kernel, const Launch& launch, const GlobalMemory& memory, Part& part) {
+  if (part.count > static_cast<uint32_t>(cores_of(kernel))) {
+    throw ExecutionError("with " + std::to_string(part.count) + " blocks: they wait for each other but only " +
+                         std::to_string(cores_of(kernel)) + " run at the same time: the kernel would hang");
   }
-  for (const CallSite& site : code.calls) {
-    std::vector<Argument>& arguments = frame.calls.emplace_back(site.arguments.size());
-    for (size_t i = 0; i < arguments.size(); i++) {
-      const CallSite::Source& source = site.arguments[i];
-      arguments[i].is_view = source.is_view;
-      if (!source.constant) continue;
-      if (source.is_view)
-        arguments[i].view = frame.views[source.slot];
-      else if (source.is_float)
-        arguments[i].real = frame.scalars[source.slot].f;
-      else
-        arguments[i].integer = frame.scalars[source.slot].i;
+  const int blocks = static_cast<int>(part.count);
+  GlobalGuard guard(memory);
+  AllBlocks all({kernel.is_mixed() ? blocks * kSubBlocks : blocks, blocks});
+  BlockGroup group(kernel, launch, blocks, guard, part.traffic, &all);
+  group.run(part.first);
+  for (int block = 0; block < blocks; block++) part.ends.push_back(group.end(block));
+  group.add_busy(part.pipe_busy_ns);
+}
+
+void run_part(const KernelCode& kernel, const Launch& launch, const GlobalMemory& memory, Part& part) {
+  try {
+    if (kernel.meets_all_blocks())
+      run_together(kernel, launch, memory, part);
+    else
+      run_blocks(kernel, launch, memory, part);
+  } catch (...) {
+    part.error = std::current_exception();
+  }
+}
+
+std::vector<Part> parts_of(const KernelCode& kernel, uint32_t blocks) {
+  const bool split = !kernel.keeps_order() && !kernel.meets_all_blocks();
+  const uint32_t count = split ? std::min(blocks, kParts) : std::min(blocks, 1u);
+  std::vector<Part> parts(count);
+  for (uint32_t i = 0; i < count; i++) {
+    parts[i].first = static_cast<uint32_t>(uint64_t{blocks} * i / count);
+    parts[i].count = static_cast<uint32_t>(uint64_t{blocks} * (i + 1) / count) - parts[i].first;
+  }
+  return parts;
+}
+
+void run_parts(const KernelCode& kernel, const Launch& launch, const GlobalMemory& memory,
+               std::vector<Part>& parts) {
+  static const bool kThreads = std::thread::hardware_concurrency() > 1;
+  std::vector<std::thread> threads;
+  for (size_t i = 1; kThreads && i < parts.size(); i++) {
+    try {
+      threads.emplace_back([&, i] { run_part(kernel, launch, memory, parts[i]); });
+    } catch (const std::system_error&) {
+      break;  // no thread to be had: the rest is done here
     }
   }
-  return frame;
-}
-
-void run_block(const Code& code, Frame& frame) {
-  const Instruction* next = code.instructions.data();
-  while (next) {
-    frame.cycles += next->cycles;
-    next = next->step(next, frame);
-  }
+  if (!parts.empty()) run_part(kernel, launch, memory, parts[0]);
+  for (size_t i = threads.size() + 1; i < parts.size(); i++) run_part(kernel, launch, memory, parts[i]);
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace
 
-// Blocks run one after the other, in order: locks between blocks and floating point atomics then give the
-// same result every time. Blocks that are independent could be spread over host threads here, each with its
-// own core and frame.
-Report execute(const Code& code, const Launch& launch, const GlobalMemory& memory) {
+// Blocks of a part run one after the other, in order: locks between blocks and floating point atomics, which
+// keep a launch in one part, then give the same result every time.
+Report execute(const KernelCode& kernel, const Launch& launch, const GlobalMemory& memory) {
   if (launch.blocks > kMostBlocks) {
-    throw ExecutionError("kernel '" + code.entry + "': " + std::to_string(launch.blocks) +
+    throw ExecutionError("kernel '" + kernel.name + "': " + std::to_string(launch.blocks) +
                          " blocks, at most " + std::to_string(kMostBlocks) + " can be launched");
   }
-  GlobalGuard guard(memory);
-  Traffic traffic;
-  SimulatedCore core(LocalMemory::Kind::Vector, guard, traffic);
-  Frame frame = make_frame(code, core);
-  decode_arguments(code, launch, frame);
-
+  std::vector<Part> parts = parts_of(kernel, launch.blocks);
+  run_parts(kernel, launch, memory, parts);
   Report report;
-  std::vector<Cycles> cores(cost::kVectorCores, Cycles{});
-  for (uint32_t block = 0; block < launch.blocks; block++) {
-    core.start_block(block, code.local_bytes);
+  Traffic traffic;
+  std::vector<Cycles> cores(cores_of(kernel), Cycles{});
+  for (Part& part : parts) {
     try {
-      run_block(code, frame);
-      if (const int left = core.timeline().flags_left()) {
-        throw ExecutionError(std::to_string(left) + " flags are still set at the end");
-      }
+      if (part.error) std::rethrow_exception(part.error);
     } catch (const ExecutionError& error) {
-      throw ExecutionError("kernel '" + code.entry + "' block " + std::to_string(block) + ": " +
-                           error.what());
+      throw ExecutionError("kernel '" + kernel.name + "' " + error.what());
     }
-    const Cycles end = core.timeline().end();
-    Cycles& total = cores[block % cost::kVectorCores];
-    for (int s = 0; s < kScenarios; s++)
-      total[s] += cost::kBlockDispatchCycles + end[s] + cost::kBlockEndCycles;
-    for (int p = 0; p < kPipes; p++)
-      report.pipe_busy_ns[p] += cost::nanoseconds(core.timeline().busy(static_cast<Pipe>(p)));
-    report.pipe_busy_ns[static_cast<int>(Pipe::S)] += cost::nanoseconds(core.scalar_busy());
+    for (uint32_t i = 0; i < part.count; i++) {
+      Cycles& total = cores[(part.first + i) % cores.size()];
+      for (int s = 0; s < kScenarios; s++)
+        total[s] += cost::kBlockDispatchCycles + part.ends[i][s] + cost::kBlockEndCycles;
+    }
+    for (int p = 0; p < kPipes; p++) report.pipe_busy_ns[p] += part.pipe_busy_ns[p];
+    traffic.merge(part.traffic);
   }
   Cycles longest{};
   for (const Cycles& c : cores) {

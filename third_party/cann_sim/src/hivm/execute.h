@@ -6,6 +6,6 @@
 namespace hivm {
 
 // Throws ExecutionError.
-Report execute(const Code& code, const Launch& launch, const GlobalMemory& memory);
+Report execute(const KernelCode& kernel, const Launch& launch, const GlobalMemory& memory);
 
 }  // namespace hivm

@@ -14,6 +14,14 @@ class ExecutionCore : public Core {
   // One element read or written by the scalar unit in global memory; checks the address and takes the time.
   virtual void scalar_load(const std::byte* begin, int64_t bytes) = 0;
   virtual void scalar_store(const std::byte* begin, int64_t bytes) = 0;
+
+  // Which of the two vector cores of a block this is; 0 for a cube core.
+  virtual int64_t sub_block_index() const = 0;
+  // Flags between cores: of this block, or with `all_blocks` of every core of this kind in the launch.
+  // `source`: the pipe that has to be done first. `target`: the pipe that is held.
+  virtual void set_block_flag(Pipe source, int64_t flag, bool all_blocks) = 0;
+  // False when the flag was not set yet: another core has to run first.
+  virtual bool wait_block_flag(Pipe target, int64_t flag, bool all_blocks) = 0;
 };
 
 }  // namespace hivm

@@ -66,7 +66,7 @@ struct Op {
   std::vector<std::vector<int64_t>> groups;  // reassociation
   std::vector<Type> types;
   std::string_view word;  // predicate, callee, map name or core name
-  int64_t integer = 0;    // literal of arith.constant
+  int64_t integer = 0;    // literal of arith.constant; sync_block_set: 1 when all blocks meet
   double real = 0;
   Pipe source = Pipe::S, target = Pipe::S;
   std::vector<Block> regions;

@@ -1,5 +1,6 @@
 #include "hivm/kernel.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -12,35 +13,64 @@
 namespace hivm {
 namespace {
 
+using Kernels = std::map<std::string, KernelCode, std::less<>>;
+
 class CompiledProgram final : public Program {
  public:
-  explicit CompiledProgram(std::map<std::string, Code, std::less<>> entries) : entries_(std::move(entries)) {}
+  explicit CompiledProgram(Kernels kernels) : kernels_(std::move(kernels)) {}
 
   Report run(const Launch& launch, const GlobalMemory& memory) const override {
-    const auto found = entries_.find(launch.entry);
-    if (found == entries_.end()) throw ExecutionError("the object has no kernel '" + launch.entry + "'");
+    const auto found = kernels_.find(launch.entry);
+    if (found == kernels_.end()) throw ExecutionError("the object has no kernel '" + launch.entry + "'");
     return execute(found->second, launch, memory);
   }
 
  private:
-  std::map<std::string, Code, std::less<>> entries_;
+  Kernels kernels_;
 };
 
-std::map<std::string, Code, std::less<>> compile(std::string_view text) {
+// The two halves of a mixed kernel are named after it.
+std::string kernel_name(const ir::Function& function) {
+  std::string name(function.name);
+  if (!function.is_mixed()) return name;
+  const std::string_view suffix = function.is_cube() ? "_mix_aic" : "_mix_aiv";
+  if (name.size() <= suffix.size() || name.compare(name.size() - suffix.size(), suffix.size(), suffix) != 0) {
+    fail(function.line,
+         "half a mixed kernel is named '" + shown(name) + "'; it should end with " + std::string(suffix));
+  }
+  return name.substr(0, name.size() - suffix.size());
+}
+
+bool same_parameters(const Code& a, const Code& b) {
+  return std::equal(a.parameters.begin(), a.parameters.end(), b.parameters.begin(), b.parameters.end(),
+                    [](const CodeParameter& x, const CodeParameter& y) {
+                      return x.type.kind == y.type.kind && x.type.element == y.type.element;
+                    });
+}
+
+Kernels compile(std::string_view text) {
   const ir::Module module = parse_module(text);
-  std::map<std::string, Code, std::less<>> entries;
+  Kernels kernels;
   for (const ir::Function& function : module.functions) {
     if (!function.is_entry()) continue;
-    Code code = lower_function(module, function);
-    // Lowering comes first, so that the message names an operation where it can.
-    if (function.is_cube() || function.is_mixed()) {
-      fail(function.line,
-           "kernel '" + shown(function.name) + "' runs on cube cores, which are not supported yet");
-    }
-    entries.emplace(std::string(function.name), std::move(code));
+    const std::string name = kernel_name(function);
+    KernelCode& kernel = kernels[name];
+    if (!kernel.name.empty() && !function.is_mixed())
+      fail(function.line, "kernel '" + shown(name) + "' is defined twice");
+    kernel.name = name;
+    std::shared_ptr<const Code>& half = function.is_cube() ? kernel.cube : kernel.vector;
+    if (half) fail(function.line, "kernel '" + shown(name) + "' is defined twice");
+    half = std::make_shared<const Code>(lower_function(module, function));
+    if (kernel.is_mixed() && !same_parameters(*kernel.vector, *kernel.cube))
+      fail(function.line, "the halves of kernel '" + shown(name) + "' take different arguments");
   }
-  if (entries.empty()) throw CompileError("the module has no kernel (no function with 'hacc.entry')");
-  return entries;
+  for (const ir::Function& function : module.functions) {
+    if (function.is_entry() && function.is_mixed() && !kernels.at(kernel_name(function)).is_mixed())
+      fail(function.line,
+           "'" + shown(function.name) + "' is half a mixed kernel, and the other half is missing");
+  }
+  if (kernels.empty()) throw CompileError("the module has no kernel (no function with 'hacc.entry')");
+  return kernels;
 }
 
 }  // namespace

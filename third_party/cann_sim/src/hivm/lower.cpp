@@ -121,8 +121,19 @@ bool Lowering::emit_pure(const Instruction& instruction, bool constant) {
 
 // ---- blocks and control flow
 
+void Lowering::find_met_flags(const ir::Block& block) {
+  for (const ir::Op& op : block.ops) {
+    if (op.name == "hivm.hir.sync_block_set" && op.integer) met_flags_.push_back(op.operands[0]);
+    for (const ir::Block& region : op.regions) find_met_flags(region);
+  }
+}
+
 void Lowering::function(const ir::Function& function) {
   code_.entry = function.name;
+  code_.core = function.is_cube() ? CoreKind::Cube : CoreKind::Vector;
+  is_mixed_ = function.is_mixed();
+  find_met_flags(function.body);
+  code_.meets_all_blocks = !met_flags_.empty();
   ir::Op here;
   here.name = "func.func";
   here.line = function.line;

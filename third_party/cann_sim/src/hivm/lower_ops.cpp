@@ -1,4 +1,6 @@
 // Lowering of scalar operations, calls, flags, and the table of all handlers.
+#include <algorithm>
+
 #include "hivm/cost_model.h"
 #include "hivm/lowering.h"
 #include "hivm/scalar.h"
@@ -256,13 +258,16 @@ void Lowering::call(const ir::Op& op) {
   site.name = op.word;
   site.kernel = find_micro_kernel(op.word);
   if (!site.kernel) fail(op.line, "micro-kernel " + quoted(op.word) + " is not supported");
-  std::vector<Argument> arguments;
+  std::vector<std::optional<int64_t>> integers;
   for (const ir::Operand& operand : op.operands) {
     const Value& value = lookup(op.line, operand.name);
+    const bool known = value.constant && !value.is_view && !is_float(value.element);
+    integers.push_back(known ? std::optional(constants_.scalars[value.slot].i) : std::nullopt);
     site.arguments.push_back(
         {value.slot, value.is_view, !value.is_view && is_float(value.element), value.constant});
   }
   if (!op.results.empty()) fail(op.line, "micro-kernel " + quoted(op.word) + " has no results");
+  code_.keeps_order |= site.kernel->keeps_order(integers);
   Instruction i;
   i.step = step::call;
   i.cycles = cost::kCallCycles;
@@ -305,14 +310,43 @@ void Lowering::block_index(const ir::Op& op) {
   define_result(op, result);
 }
 
+void Lowering::sub_block_index(const ir::Op& op) {
+  const Value result = scalar_result(Element::I64);
+  Instruction i;
+  i.step = step::sub_block_index;
+  i.cycles = cost::kScalarCycles;
+  i.line = op.line;
+  i.d = result.slot;
+  emit(i);
+  define_result(op, result);
+}
+
+// The first core named is the one that executes this; both halves of a kernel name a flag by its number.
+void Lowering::block_flag(const ir::Op& op) {
+  if (op.word != (code_.core == CoreKind::Cube ? "CUBE" : "VECTOR"))
+    fail(op.line, quoted(op.name) + " of " + quoted(op.word) + " on the other kind of core");
+  if (op.source == Pipe::All || op.target == Pipe::All)
+    fail(op.line, quoted(op.name) + " with PIPE_ALL is not supported");
+  const ir::Operand& flag = op.operands[0];
+  const bool all_blocks = std::any_of(met_flags_.begin(), met_flags_.end(), [&](const ir::Operand& met) {
+    return met.name == flag.name && met.literal == flag.literal;
+  });
+  if (!all_blocks && !is_mixed_) fail(op.line, quoted(op.name) + " in a kernel that is not mixed");
+  Instruction i;
+  i.step = op.name == "hivm.hir.sync_block_set" ? step::set_block_flag : step::wait_block_flag;
+  i.cycles = cost::kIssueCycles;
+  i.line = op.line;
+  i.a = static_cast<uint32_t>(op.source);
+  i.b = static_cast<uint32_t>(op.target);
+  i.c = operand(op, flag).slot;
+  i.extra = all_blocks;
+  emit(i);
+}
+
 void Lowering::nothing(const ir::Op&) {}
 
 // Pointers and lengths that only device_print uses.
 void Lowering::debug_pointer(const ir::Op& op) { define_result(op, literal(0)); }
-
-void Lowering::not_yet(const ir::Op& op) {
-  fail(op.line, "operation " + quoted(op.name) + " is not supported yet (kernels with a cube part)");
-}
 
 const std::unordered_map<std::string_view, Lowering::Handler>& Lowering::handlers() {
   using L = Lowering;
@@ -344,12 +378,12 @@ const std::unordered_map<std::string_view, Lowering::Handler>& Lowering::handler
         {"hivm.hir.bitcast", &L::bitcast},
         {"hivm.hir.pointer_cast", &L::pointer_cast},
         {"hivm.hir.get_block_idx", &L::block_index},
-        {"hivm.hir.get_sub_block_idx", &L::not_yet},
+        {"hivm.hir.get_sub_block_idx", &L::sub_block_index},
         {"hivm.hir.set_flag", &L::flag},
         {"hivm.hir.wait_flag", &L::flag},
         {"hivm.hir.pipe_barrier", &L::barrier},
-        {"hivm.hir.sync_block_set", &L::not_yet},
-        {"hivm.hir.sync_block_wait", &L::not_yet},
+        {"hivm.hir.sync_block_set", &L::block_flag},
+        {"hivm.hir.sync_block_wait", &L::block_flag},
         {"hivm.hir.set_mask_norm", &L::nothing},
         {"hivm.hir.set_ffts_base_addr", &L::nothing},
         {"llvm.mlir.constant", &L::debug_pointer},

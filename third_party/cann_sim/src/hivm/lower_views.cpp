@@ -93,9 +93,8 @@ void Lowering::pointer_cast(const ir::Op& op) {
   }
   slots(op, sizes, recipe.sizes, constant);
   slots(op, strides, recipe.strides, constant);
-  if (type.space != Space::Ub) {
-    fail(op.line, "operation " + quoted(op.name) + " on '" + space_name(type.space) +
-                      "' is not supported yet (kernels with a cube part)");
+  if ((type.space == Space::Ub) != (code_.core == CoreKind::Vector)) {
+    fail(op.line, quoted(op.name) + " to '" + space_name(type.space) + "', which this kind of core lacks");
   }
   Value result;
   result.element = type.element;

@@ -63,6 +63,7 @@ class Lowering {
   void move_all(const ir::Op& op, const std::vector<Value>& from, const std::vector<Value>& to);
   Value slot_like(const Value& value);
   void check_same(const ir::Op& op, const Value& a, const Value& b) const;
+  void find_met_flags(const ir::Block& block);
   void for_loop(const ir::Op& op);
   void if_else(const ir::Op& op);
   void while_loop(const ir::Op& op);
@@ -82,9 +83,10 @@ class Lowering {
   void flag(const ir::Op& op);
   void barrier(const ir::Op& op);
   void block_index(const ir::Op& op);
+  void sub_block_index(const ir::Op& op);
+  void block_flag(const ir::Op& op);
   void nothing(const ir::Op& op);
   void debug_pointer(const ir::Op& op);
-  void not_yet(const ir::Op& op);
 
   // ---- views (lower_views.cpp)
   void pointer_cast(const ir::Op& op);
@@ -110,6 +112,8 @@ class Lowering {
   std::unordered_map<std::string_view, Value> names_;
   std::vector<std::string_view> scope_;  // the names in names_, innermost scope last
   std::unordered_map<int64_t, uint32_t> literals_;
+  bool is_mixed_ = false;
+  std::vector<ir::Operand> met_flags_;  // of sync_block_set for all blocks: their waits do not say so
 };
 
 }  // namespace hivm

@@ -20,7 +20,7 @@ std::string hex(const void* address) {
 
 }  // namespace
 
-LocalMemory::LocalMemory(Kind kind) {
+LocalMemory::LocalMemory(CoreKind kind) {
   const auto make = [&](Space space) {
     Part& part = parts_[static_cast<size_t>(space)];
     part.bytes = capacity_of(space);
@@ -29,7 +29,7 @@ LocalMemory::LocalMemory(Kind kind) {
     const uint64_t address = reinterpret_cast<uint64_t>(part.storage.get()) + 2 * kSlack;
     part.start = reinterpret_cast<std::byte*>(address / kSlack * kSlack);
   };
-  if (kind == Kind::Vector) {
+  if (kind == CoreKind::Vector) {
     make(Space::Ub);
   } else {
     make(Space::L1);

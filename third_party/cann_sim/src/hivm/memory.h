@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "hivm/core_kind.h"
 #include "hivm/kernel.h"
 #include "hivm/view.h"
 
@@ -12,8 +13,7 @@ namespace hivm {
 // Local memory of one kind of core: UB of a vector core, L1 and L0C of a cube core.
 class LocalMemory {
  public:
-  enum class Kind { Vector, Cube };
-  explicit LocalMemory(Kind kind);
+  explicit LocalMemory(CoreKind kind);
 
   // Throws ExecutionError when this kind of core has no such memory.
   std::byte* start(Space space) const;

@@ -6,6 +6,7 @@
 // (issue), which is all that timing and race detection see.
 #pragma once
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -37,6 +38,8 @@ struct Work {
   const View* writes[2] = {};
   const View* gm_read = nullptr;
   const View* gm_write = nullptr;
+  // The unit flag of the hardware: this starts when all of that pipe's work is complete. All: not used.
+  Pipe unit_flag = Pipe::All;
 };
 
 // The core as micro-kernels see it. Implemented by the executor (and by tests).
@@ -55,6 +58,13 @@ class Core {
 struct MicroKernel {
   virtual ~MicroKernel() = default;
   virtual void run(Core& core, const std::vector<Argument>& arguments) const = 0;
+  // Whether what a call does may depend on the blocks before (lock, atomic, output), so that blocks have to
+  // be executed in order. `integers`: the integer arguments, by position, as far as they are known
+  // beforehand.
+  virtual bool keeps_order(const std::vector<std::optional<int64_t>>& integers) const {
+    (void)integers;
+    return false;
+  }
 };
 
 // nullptr when the name is of no known family, or of a known family with a type or rank that is not

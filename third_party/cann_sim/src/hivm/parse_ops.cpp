@@ -414,6 +414,7 @@ bool block_flag(Op& op, Cursor& c) {
   c.expect("flag");
   c.expect("=");
   op.operands.push_back(value_or_literal(c));
+  op.integer = c.rest().find("INTER_BLOCK_SYNCHRONIZATION") != std::string_view::npos;
   return kNoRegion;
 }
 

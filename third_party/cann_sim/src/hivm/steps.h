@@ -70,7 +70,10 @@ Next call(Next, Frame&);         // extra: call site
 Next block_index(Next, Frame&);  // -> d
 Next set_flag(Next, Frame&);     // a source pipe, b target pipe, scalar c event
 Next wait_flag(Next, Frame&);
-Next barrier(Next, Frame&);  // a pipe
+Next barrier(Next, Frame&);          // a pipe
+Next sub_block_index(Next, Frame&);  // -> d
+Next set_block_flag(Next, Frame&);   // a pipe that is done first, scalar c flag, extra: of all blocks
+Next wait_block_flag(Next, Frame&);  // b pipe that is held, scalar c flag, extra: of all blocks
 
 }  // namespace step
 }  // namespace hivm

@@ -125,6 +125,35 @@ Next block_index(Next p, Frame& f) {
   return p + 1;
 }
 
+Next sub_block_index(Next p, Frame& f) {
+  f.scalars[p->d].i = f.core->sub_block_index();
+  return p + 1;
+}
+
+Next set_block_flag(Next p, Frame& f) {
+  flush_cycles(f);
+  try {
+    f.core->set_block_flag(static_cast<Pipe>(p->a), event_of(p, f), p->extra != 0);
+  } catch (const ExecutionError& error) {
+    bad(p, error.what());
+  }
+  return p + 1;
+}
+
+Next wait_block_flag(Next p, Frame& f) {
+  flush_cycles(f);
+  bool set = false;
+  try {
+    set = f.core->wait_block_flag(static_cast<Pipe>(p->b), event_of(p, f), p->extra != 0);
+  } catch (const ExecutionError& error) {
+    bad(p, error.what());
+  }
+  if (set) return p + 1;
+  f.cycles = -p->cycles;  // counted again when it is tried again
+  f.waiting = p;
+  return nullptr;
+}
+
 Next set_flag(Next p, Frame& f) {
   flush_cycles(f);
   try {

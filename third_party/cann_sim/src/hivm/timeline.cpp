@@ -52,10 +52,9 @@ void Timeline::set_flag(Pipe source, Pipe target, int64_t event) {
   if (f.count == kOutstanding) {
     throw ExecutionError(flag_name(source, target, event) + " is set again and again without a wait");
   }
-  const int p = static_cast<int>(source);
   Cycles& time = f.times[(f.first + f.count++) % kOutstanding];
-  for (int s = 0; s < kScenarios; s++)
-    time[s] = std::max({now_[s], hold_[s][p], done_[s][p]}) + cost::kFlagCycles;
+  time = done(source);
+  for (double& t : time) t += cost::kFlagCycles;
 }
 
 void Timeline::wait_flag(Pipe source, Pipe target, int64_t event) {
@@ -67,11 +66,20 @@ void Timeline::wait_flag(Pipe source, Pipe target, int64_t event) {
   const Cycles time = f.times[f.first];
   f.first = static_cast<uint8_t>((f.first + 1) % kOutstanding);
   f.count--;
+  hold(target, time);
+}
+
+Cycles Timeline::done(Pipe pipe) const {
+  const int p = static_cast<int>(pipe);
+  Cycles time{};
+  for (int s = 0; s < kScenarios; s++) time[s] = std::max({now_[s], hold_[s][p], done_[s][p]});
+  return time;
+}
+
+void Timeline::hold(Pipe pipe, const Cycles& time) {
   for (int s = 0; s < kScenarios; s++) {
-    if (target == Pipe::S)
-      now_[s] = std::max(now_[s], time[s]);
-    else
-      hold(s, target) = std::max(hold(s, target), time[s]);
+    double& earliest = pipe == Pipe::S ? now_[s] : hold_[s][static_cast<int>(pipe)];
+    earliest = std::max(earliest, time[s]);
   }
 }
 

@@ -37,6 +37,10 @@ class Timeline {
   void set_flag(Pipe source, Pipe target, int64_t event);
   void wait_flag(Pipe source, Pipe target, int64_t event);
   void barrier(Pipe pipe);
+  // When all that the pipe was given so far is complete; its flags and those of other cores go up then.
+  Cycles done(Pipe pipe) const;
+  // The pipe (for S: everything that follows) goes on at this time at the earliest.
+  void hold(Pipe pipe, const Cycles& time);
 
   // When everything that was issued is complete.
   Cycles end() const;
@@ -52,7 +56,6 @@ class Timeline {
     std::array<Cycles, kOutstanding> times{};
   };
   Flag& flag(Pipe source, Pipe target, int64_t event);
-  double& hold(int scenario, Pipe pipe) { return hold_[scenario][static_cast<int>(pipe)]; }
 
   Cycles now_{};                          // the scalar unit
   double free_[kScenarios][kPipes] = {};  // the pipe can start something

@@ -43,8 +43,73 @@ int64_t LineSet::touch(uint64_t begin, uint64_t end) {
   return fresh;
 }
 
-void Traffic::burst(uint64_t begin, uint64_t end, RangeSet& ranges, Transfer& transfer) {
-  ranges.add(begin, end);
+int64_t LineSet::merge(const LineSet& other) {
+  int64_t fresh = 0;
+  for (const auto& [number, page] : other.pages_) {
+    Page& own = pages_.try_emplace(number, Page{}).first->second;
+    for (size_t i = 0; i < page.size(); i++) {
+      fresh += __builtin_popcountll(page[i] & ~own[i]);
+      own[i] |= page[i];
+    }
+  }
+  return fresh;
+}
+
+template <class F>
+bool WrittenBlocks::each_word(Page& page, uint64_t first, uint64_t last, F&& f) {
+  for (uint64_t block = first; block < last;) {
+    const uint64_t bit = block % 64, count = std::min(64 - bit, last - block);
+    const uint64_t mask = (count == 64 ? ~0ull : (1ull << count) - 1) << bit;
+    if (!f(page[block / 64], mask)) return false;
+    block += count;
+  }
+  return true;
+}
+
+void WrittenBlocks::add(uint64_t begin, uint64_t end) {
+  constexpr uint64_t kBlock = cost::kBlockBytes;
+  const uint64_t last = end / kBlock;
+  for (uint64_t block = (begin + kBlock - 1) / kBlock; block < last;) {
+    const uint64_t page = block / kBlocksPerPage, stop = std::min(last, (page + 1) * kBlocksPerPage);
+    each_word(pages_.try_emplace(page, Page{}).first->second, block - page * kBlocksPerPage,
+              stop - page * kBlocksPerPage, [](uint64_t& word, uint64_t mask) {
+                word |= mask;
+                return true;
+              });
+    block = stop;
+  }
+}
+
+bool WrittenBlocks::contains(uint64_t begin, uint64_t end) {
+  if (pages_.empty()) return false;
+  constexpr uint64_t kBlock = cost::kBlockBytes;
+  const uint64_t last = (end + kBlock - 1) / kBlock;
+  for (uint64_t block = begin / kBlock; block < last;) {
+    const uint64_t page = block / kBlocksPerPage, stop = std::min(last, (page + 1) * kBlocksPerPage);
+    const auto found = pages_.find(page);
+    if (found == pages_.end()) return false;
+    const bool all = each_word(found->second, block - page * kBlocksPerPage, stop - page * kBlocksPerPage,
+                               [](uint64_t word, uint64_t mask) { return (word & mask) == mask; });
+    if (!all) return false;
+    block = stop;
+  }
+  return true;
+}
+
+void Traffic::merge(Traffic& other) {
+  missing_ += lines_.merge(other.lines_);
+  bytes_ += other.bytes_;
+  for (const Range& r : other.reads_.take()) reads_.add(r.begin, r.end);
+  for (const Range& r : other.writes_.take()) writes_.add(r.begin, r.end);
+}
+
+void Traffic::burst(uint64_t begin, uint64_t end, Direction direction, Transfer& transfer) {
+  if (direction == kWrite) {
+    writes_.add(begin, end);
+    written_.add(begin, end);
+  } else if (!written_.contains(begin, end)) {
+    reads_.add(begin, end);
+  }
   constexpr uint64_t kBlock = cost::kBlockBytes;
   const uint64_t moved = (end + kBlock - 1) / kBlock * kBlock - begin / kBlock * kBlock;
   transfer.bursts++;
@@ -52,15 +117,15 @@ void Traffic::burst(uint64_t begin, uint64_t end, RangeSet& ranges, Transfer& tr
   transfer.missing += lines_.touch(begin, end);
 }
 
-Transfer Traffic::move(const std::byte* begin, int64_t bytes, RangeSet& ranges) {
+Transfer Traffic::move(const std::byte* begin, int64_t bytes, Direction direction) {
   Transfer transfer;
-  burst(reinterpret_cast<uint64_t>(begin), reinterpret_cast<uint64_t>(begin) + bytes, ranges, transfer);
+  burst(reinterpret_cast<uint64_t>(begin), reinterpret_cast<uint64_t>(begin) + bytes, direction, transfer);
   bytes_ += transfer.bytes;
   missing_ += transfer.missing;
   return transfer;
 }
 
-Transfer Traffic::move(const View& v, RangeSet& ranges) {
+Transfer Traffic::move(const View& v, Direction direction) {
   Transfer transfer;
   for (int d = 0; d < v.rank; d++) {
     if (v.sizes[d] == 0) return transfer;
@@ -76,7 +141,7 @@ Transfer Traffic::move(const View& v, RangeSet& ranges) {
     int64_t at = 0;
     for (int d = 0; d < outer; d++) at += index[d] * v.strides[d];
     const uint64_t begin = base + static_cast<uint64_t>(at * width);
-    burst(begin, begin + static_cast<uint64_t>(run * width), ranges, transfer);
+    burst(begin, begin + static_cast<uint64_t>(run * width), direction, transfer);
     int d = outer - 1;
     while (d >= 0 && ++index[d] == v.sizes[d]) index[d--] = 0;
     if (d < 0) break;

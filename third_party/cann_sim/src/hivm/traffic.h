@@ -44,6 +44,8 @@ class LineSet {
  public:
   // Marks the lines of [begin, end) and returns how many were not marked yet.
   int64_t touch(uint64_t begin, uint64_t end);
+  // Marks all lines of another set; returns how many were not marked yet.
+  int64_t merge(const LineSet& other);
 
  private:
   static constexpr uint64_t kLinesPerPage = 1 << 14;
@@ -51,6 +53,22 @@ class LineSet {
   std::unordered_map<uint64_t, Page> pages_;
   uint64_t last_number_ = ~0ull;
   Page* last_ = nullptr;  // stays valid: the map does not move its elements
+};
+
+// Bytes that this launch has written, in whole blocks of 32 bytes: reading them again takes nothing from
+// outside.
+class WrittenBlocks {
+ public:
+  void add(uint64_t begin, uint64_t end);
+  bool contains(uint64_t begin, uint64_t end);
+
+ private:
+  static constexpr uint64_t kBlocksPerPage = 1 << 15;  // a page covers 1 MiB
+  using Page = std::array<uint64_t, kBlocksPerPage / 64>;
+  // f(word, mask) for the bits of each word that blocks [first, last) take up; stops when f returns false.
+  template <class F>
+  static bool each_word(Page& page, uint64_t first, uint64_t last, F&& f);
+  std::unordered_map<uint64_t, Page> pages_;
 };
 
 // One transfer between a core and global memory.
@@ -62,22 +80,27 @@ struct Transfer {
 
 class Traffic {
  public:
-  Transfer read(const View& view) { return move(view, reads_); }
-  Transfer write(const View& view) { return move(view, writes_); }
-  Transfer read(const std::byte* begin, int64_t bytes) { return move(begin, bytes, reads_); }
-  Transfer write(const std::byte* begin, int64_t bytes) { return move(begin, bytes, writes_); }
+  Transfer read(const View& view) { return move(view, kRead); }
+  Transfer write(const View& view) { return move(view, kWrite); }
+  Transfer read(const std::byte* begin, int64_t bytes) { return move(begin, bytes, kRead); }
+  Transfer write(const std::byte* begin, int64_t bytes) { return move(begin, bytes, kWrite); }
+  // Adds another part of the same launch.
+  void merge(Traffic& other);
 
   int64_t total_bytes() const { return bytes_; }
   int64_t total_missing() const { return missing_; }
+  // What the launch depends on: without what it had written itself (a workspace, say).
   std::vector<Range> reads() { return reads_.take(); }
   std::vector<Range> writes() { return writes_.take(); }
 
  private:
-  Transfer move(const View& view, RangeSet& ranges);
-  Transfer move(const std::byte* begin, int64_t bytes, RangeSet& ranges);
-  void burst(uint64_t begin, uint64_t end, RangeSet& ranges, Transfer& transfer);
+  enum Direction { kRead, kWrite };
+  Transfer move(const View& view, Direction direction);
+  Transfer move(const std::byte* begin, int64_t bytes, Direction direction);
+  void burst(uint64_t begin, uint64_t end, Direction direction, Transfer& transfer);
 
   LineSet lines_;
+  WrittenBlocks written_;
   // Writes are exact. Reads may be reported with small gaps filled: a gather would give hundreds of thousands
   // of ranges, and a gap of one L2 line lies in pages that were touched anyway.
   RangeSet reads_{cost::kL2LineBytes}, writes_{0};

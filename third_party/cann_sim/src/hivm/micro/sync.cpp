@@ -21,6 +21,8 @@ class Lock final : public MicroKernel {
  public:
   explicit Lock(const Variant& variant) : name_(variant.name) {}
 
+  bool keeps_order(const std::vector<std::optional<int64_t>>&) const override { return true; }
+
   void run(Core& core, const std::vector<Argument>& given) const override {
     const Arguments arguments(name_, given, 1, 1);
     const View& cell = cell_of(arguments);
@@ -47,6 +49,8 @@ class Lock final : public MicroKernel {
 class Unlock final : public MicroKernel {
  public:
   explicit Unlock(const Variant& variant) : name_(variant.name) {}
+
+  bool keeps_order(const std::vector<std::optional<int64_t>>&) const override { return true; }
 
   void run(Core& core, const std::vector<Argument>& given) const override {
     const Arguments arguments(name_, given, 1, 1);

@@ -1,0 +1,111 @@
+#include "hivm/block_group.h"
+
+#include <algorithm>
+#include <string>
+
+#include "hivm/frame.h"
+
+namespace hivm {
+
+BlockGroup::BlockGroup(const KernelCode& kernel, const Launch& launch, int blocks, GlobalGuard& guard,
+                       Traffic& traffic, AllBlocks* all)
+    : kernel_(kernel) {
+  for (int block = 0; block < blocks; block++) {
+    BlockFlags* flags = flags_.emplace_back(std::make_unique<BlockFlags>()).get();
+    if (kernel.cube)
+      add_member(kernel.cube, launch, {CoreKind::Cube, 0, block, flags, all}, block, guard, traffic);
+    if (!kernel.vector) continue;
+    const int cores = kernel.is_mixed() ? kSubBlocks : 1;
+    for (int sub = 0; sub < cores; sub++) {
+      add_member(kernel.vector, launch, {CoreKind::Vector, sub, block * cores + sub, flags, all}, block,
+                 guard, traffic);
+    }
+  }
+}
+
+void BlockGroup::add_member(const std::shared_ptr<const Code>& code, const Launch& launch,
+                            const CorePlace& place, int block, GlobalGuard& guard, Traffic& traffic) {
+  Member& member = members_.emplace_back();
+  member.core = std::make_unique<SimulatedCore>(place, guard, traffic);
+  member.code = code.get();
+  member.block = block;
+  member.frame = make_frame(*code, *member.core);
+  decode_arguments(*code, launch, member.frame);
+}
+
+bool BlockGroup::advance(Member& member) {
+  const Instruction* const start = member.next;
+  Frame& frame = member.frame;
+  frame.waiting = nullptr;
+  const Instruction* next = start;
+  while (next) {
+    frame.cycles += next->cycles;
+    next = next->step(next, frame);
+  }
+  member.next = frame.waiting;
+  return member.next != start;
+}
+
+std::string BlockGroup::who(const Member& member, uint32_t first) const {
+  std::string text = "block " + std::to_string(first + static_cast<uint32_t>(member.block));
+  if (!kernel_.is_mixed()) return text;
+  const CorePlace& place = member.core->place();
+  return text +
+         (place.kind == CoreKind::Cube ? " cube core" : " vector core " + std::to_string(place.sub_block));
+}
+
+// The cores take turns: each runs until it waits for a flag that is not set. Their times do not depend on who
+// comes first.
+void BlockGroup::run(uint32_t first) {
+  for (const auto& flags : flags_) flags->reset();
+  for (Member& member : members_) {
+    member.core->start_block(first + static_cast<uint32_t>(member.block), member.code->local_bytes);
+    member.frame.cycles = 0;
+    member.next = member.code->instructions.data();
+  }
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (Member& member : members_) {
+      if (!member.next) continue;
+      try {
+        progress |= advance(member);
+        const int left = member.next ? 0 : member.core->timeline().flags_left();
+        if (left) throw ExecutionError(std::to_string(left) + " flags are still set at the end");
+      } catch (const ExecutionError& error) {
+        throw ExecutionError(who(member, first) + ": " + error.what());
+      }
+    }
+  }
+  for (const Member& member : members_) {
+    if (member.next) {
+      throw ExecutionError(who(member, first) + ": line " + std::to_string(member.next->line) +
+                           ": waits for a flag that no other core sets: the kernel would hang");
+    }
+  }
+  for (size_t block = 0; block < flags_.size(); block++) {
+    if (const int left = flags_[block]->left()) {
+      throw ExecutionError("block " + std::to_string(first + block) + ": " + std::to_string(left) +
+                           " flags between its cores are still set at the end");
+    }
+  }
+}
+
+Cycles BlockGroup::end(int block) const {
+  Cycles end{};
+  for (const Member& member : members_) {
+    if (member.block != block) continue;
+    const Cycles own = member.core->timeline().end();
+    for (int s = 0; s < kScenarios; s++) end[s] = std::max(end[s], own[s]);
+  }
+  return end;
+}
+
+void BlockGroup::add_busy(double (&pipe_busy_ns)[kPipes]) const {
+  for (const Member& member : members_) {
+    for (int p = 0; p < kPipes; p++)
+      pipe_busy_ns[p] += cost::nanoseconds(member.core->timeline().busy(static_cast<Pipe>(p)));
+    pipe_busy_ns[static_cast<int>(Pipe::S)] += cost::nanoseconds(member.core->scalar_busy());
+  }
+}
+
+}  // namespace hivm
