@@ -131,13 +131,24 @@ def test_what_is_not_understood_is_named(hivmc: Hivmc, text: str, old: str, new:
     assert re.match(r"line \d+: ", error)
 
 
-def test_kernels_with_a_cube_part_are_refused_by_name(hivmc: Hivmc, text: str) -> None:
-    line = "    hivm.hir.sync_block_set[<CUBE>, <PIPE_FIX>, <PIPE_S>] flag = 0 ffts_base_addr = %arg0\n"
-    changed = text.replace("    hivm.hir.set_mask_norm\n", line)
-    assert "operation 'hivm.hir.sync_block_set' is not supported yet" in hivmc.error(changed)
+def test_kernels_are_refused_for_the_wrong_kind_of_core(hivmc: Hivmc, text: str) -> None:
+    """Local memory, flags between cores and the halves of a mixed kernel have to fit the core that runs them."""
     cube = text.replace("func_core_type<AIV>, hivm.storage", "func_core_type<AIC>, hivm.storage")
-    assert cube != text
-    assert "kernel 'vadd' runs on cube cores, which are not supported yet" in hivmc.error(cube)
+    assert "'hivm.hir.pointer_cast' to 'ub', which this kind of core lacks" in hivmc.error(cube)
+    flag = "hivm.hir.sync_block_set[<{}>, <PIPE_MTE3>, <PIPE_S>] flag = 0 ffts_base_addr = %arg0"
+    with_flag = text.replace("hivm.hir.set_mask_norm", flag.format("VECTOR"))
+    assert "'hivm.hir.sync_block_set' in a kernel that is not mixed" in hivmc.error(with_flag)
+    other_core = text.replace("hivm.hir.set_mask_norm", flag.format("CUBE"))
+    assert "'hivm.hir.sync_block_set' of 'CUBE' on the other kind of core" in hivmc.error(other_core)
+
+
+def test_both_halves_of_a_mixed_kernel_are_needed(hivmc: Hivmc) -> None:
+    mixed = modules()["matmul_relu_64x64x64"].decode()
+    start = mixed.index("  func.func @matmul_relu_mix_aiv(")
+    alone = mixed[:start] + "}\n"
+    assert "'matmul_relu_mix_aic' is half a mixed kernel, and the other half is missing" in hivmc.error(alone)
+    renamed = mixed.replace("@matmul_relu_mix_aiv(", "@matmul_relu_vector(")
+    assert "half a mixed kernel is named 'matmul_relu_vector'" in hivmc.error(renamed)
 
 
 @pytest.mark.parametrize(
