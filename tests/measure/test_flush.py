@@ -145,3 +145,15 @@ def test_without_any_memory_there_is_no_flush_and_one_warning(caplog: pytest.Log
     assert memory.asked == [1024, 512, 256, 128]
     assert len(caplog.messages) == 1
     assert "kernels may find data in L2: out of memory" in caplog.text
+
+
+class FullDriver:
+    """Whose buffer has no room."""
+
+    def get_empty_cache_for_benchmark(self) -> Buffer:
+        raise RuntimeError("out of memory")
+
+
+def test_a_driver_without_room_for_its_own_buffer_is_asked_once() -> None:
+    flush = make_flush(FullDriver(), "write", FLUSH_BYTES, Memory(FLUSH_BYTES // 8).allocate)
+    assert flush.nbytes == FLUSH_BYTES // 2

@@ -17,7 +17,7 @@ import torch, torch_npu, triton, triton.language as tl
 from triton_ascend_tune import _native
 from triton_ascend_tune.measure.device import active_device
 from triton_ascend_tune.measure.trial import Trial
-from triton_ascend_tune.values import FLUSH_BYTES
+from triton_ascend_tune.values import FLUSH_BYTES, Protocol
 
 @triton.jit
 def double(x, out, n, BLOCK: tl.constexpr):
@@ -35,7 +35,7 @@ device = active_device()
 """
 
 MEASURE = """
-with device.timer(FLUSH_BYTES) as timer:
+with device.timer(Protocol(gate=False)) as timer:
     run = timer.run([Trial(launch)], [0] * SAMPLES)
 report({"kernel_ms": run.kernel_ms, "iteration_ms": run.iteration_ms, "rejected": run.rejected,
         "simulated": device.simulated, "correct": torch.equal(out.cpu(), x.cpu() * 2)})
@@ -43,9 +43,9 @@ report({"kernel_ms": run.kernel_ms, "iteration_ms": run.iteration_ms, "rejected"
 
 # The mistake that the loop must not make: a handle fetched once drains nothing.
 STALE_HANDLE = """
-from triton_ascend_tune.measure.device import make_flush
+from triton_ascend_tune.measure.flush import make_flush
 handle = torch_npu._C._npu_getCurrentRawStream(0)
-flush = make_flush(triton.runtime.driver.active, FLUSH_BYTES, None)
+flush = make_flush(triton.runtime.driver.active, "write", FLUSH_BYTES, None).call
 timer = _native.EventTimer(_native.AclRuntime(), flush, lambda: handle)
 timer.run([Trial(launch)], [0] * SAMPLES)
 """
@@ -57,9 +57,14 @@ def tasks_of(log: Path) -> list[dict[str, Any]]:
 
 
 def measured(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The tasks from the first event record to the last one: what the loop put on its stream."""
-    places = [i for i, task in enumerate(tasks) if task["kind"] == "event"]
-    return tasks[places[0] : places[-1] + 1]
+    """What the loop put on its stream: from its opening record, three tasks before its first kernel, to the last record.
+
+    Without the device's calibration, which launches no kernel and lies between that and the kernel of the set-up.
+    """
+    kinds = [task["kind"] for task in tasks]
+    events = [i for i, kind in enumerate(kinds) if kind == "event"]
+    kernel = kinds.index("kernel", events[0])
+    return tasks[kernel - 3 : events[-1] + 1]
 
 
 def letters(tasks: list[dict[str, Any]]) -> str:
@@ -114,7 +119,8 @@ def launch_large():
     double[(triton.cdiv(1 << 22, 1024),)](large, large, 1 << 22, BLOCK=1024)
 launch_large()
 before = torch.npu.memory_allocated()
-results = measure([Trial(launch), Trial(refuse), Trial(launch_large)], Protocol(), device, (ValueError,))
+protocol = Protocol(plan="classic")
+results = measure([Trial(launch), Trial(refuse), Trial(launch_large)], protocol, device, (ValueError,)).results
 report({"times": [r.times_ms if isinstance(r, Samples) else r.reason for r in results],
         "leaked": torch.npu.memory_allocated() - before})
 """

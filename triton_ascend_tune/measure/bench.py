@@ -58,7 +58,7 @@ def do_bench(
 def _samples(fn: Callable[[], object], warmup: float, rep: float, grad_to_none: Sequence[Any] | None) -> Samples:
     from triton_ascend_tune.measure import device, event
 
-    if capture.in_progress("npu") or capture.in_progress("cuda"):
+    if any(capture.in_progress(backend) for backend in ("npu", "cuda")):
         raise capture.CaptureError("do_bench cannot time anything while the current stream is being captured")
 
     def forget_gradients() -> None:

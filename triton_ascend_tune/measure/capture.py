@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 
 class CaptureError(RuntimeError):
@@ -11,6 +12,7 @@ class CaptureError(RuntimeError):
 
 def in_progress(backend: str) -> bool:
     """Whether the current stream of ``backend`` ("npu" or "cuda") is being captured. Touches no device."""
-    module = getattr(sys.modules.get("torch"), backend, None)
-    capturing = getattr(module, "is_current_stream_capturing", None)
-    return bool(capturing is not None and capturing())
+    module: Any = getattr(sys.modules.get("torch"), backend, None)
+    if module is None or not module.is_initialized():  # also where torch was built without it
+        return False
+    return bool(module.is_current_stream_capturing())

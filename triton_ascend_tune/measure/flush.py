@@ -38,7 +38,7 @@ def make_flush(driver: Any, mode: str, nbytes: int, allocate: Callable[[int], An
     while share <= _SMALLEST_SHARE:
         size = nbytes // share
         try:
-            flush = _of_size(driver, mode, size, allocate)
+            flush = _of_size(driver, mode, size, allocate, ask_driver=share == 1)
         except RuntimeError as error:  # what torch raises where memory is short
             share *= 2
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -50,12 +50,13 @@ def make_flush(driver: Any, mode: str, nbytes: int, allocate: Callable[[int], An
     return Flush(None, 0)
 
 
-def _of_size(driver: Any, mode: str, nbytes: int, allocate: Callable[[int], Any]) -> Flush:
+def _of_size(driver: Any, mode: str, nbytes: int, allocate: Callable[[int], Any], ask_driver: bool) -> Flush:
     items = -(-nbytes // _ITEM_BYTES)
     if mode == "read":
         # Zeroed once, so that the sum reads memory that exists; the sum of zeros is the same on every device.
         return Flush(allocate(items).zero_().sum, nbytes)
-    buffer = driver.get_empty_cache_for_benchmark() if hasattr(driver, "get_empty_cache_for_benchmark") else None
+    make = getattr(driver, "get_empty_cache_for_benchmark", None) if ask_driver else None
+    buffer = make() if make is not None else None
     if buffer is None or buffer.numel() * buffer.element_size() != nbytes:
         buffer = allocate(items)
     if hasattr(driver, "clear_cache"):  # Triton 3.3 and newer
