@@ -152,16 +152,29 @@ def test_hooks_before_and_after_do_not_count() -> None:
 
 
 def test_several_launches_in_each_run_are_added_up() -> None:
-    rows = two([("k", 1.0), ("k", 2.0)], [("k", 3.0), ("k", 4.0)])
-    assert [s.mean for s in attribute(rows, LAYOUT, ["k", "k"])] == pytest.approx([0.003, 0.007])
+    rows = two([("k", 1.0), ("k", 2.0)], [("k", 3.0)])
+    assert [s.mean for s in attribute(rows, LAYOUT, ["k", "k"])] == pytest.approx([0.003, 0.003])
+    layout = Layout(candidates=2, warmup=1, active=3)
+    rows = rows_of(session([[("k", 1.0), ("k", 2.0)], [("k", 3.0), ("k", 4.0)]], layout.runs_each, 0, ()))
+    assert [s.mean for s in attribute(rows, layout, ["k", "k"])] == pytest.approx([0.003, 0.007])
+
+
+def test_a_kernel_counts_where_it_is_the_one_asked_for() -> None:
+    body = [("a", 1.0), ("b", 2.0)]
+    assert [s.mean for s in attribute(two(body, body), LAYOUT, ["a", "b"])] == pytest.approx([0.001, 0.002])
 
 
 def test_a_multiple_that_is_not_the_same_in_each_run_is_refused() -> None:
-    rows = two([("k", 1.0)], [("k", 3.0), ("k", 3.0), ("k", 3.0)])
-    problem, detail = problem_of(lambda: attribute(rows, LAYOUT, ["k", "k"]))
-    assert problem is Problem.TOO_MANY and "from 1 to 3 in a run" in detail
+    rows = session([], 0, LAYOUT.lead)
+    for launches in (1, 1, 1, 3, 2, 1, 1, 1):
+        rows += [(FLUSH, 400.0), *[("k", 1.0)] * launches]
+    problem, detail = problem_of(lambda: attribute(rows_of(rows), LAYOUT, ["k", "k"]))
+    assert problem is Problem.TOO_MANY and "expected 8 rows" in detail and "found 11: from 1 to 3 in a run" in detail
+
+
+def test_a_candidate_without_its_kernel_gets_no_rows_of_another() -> None:
     uneven = two([], [("k", 3.0), ("k", 3.0)])
-    assert "from 0 to 2 in a run" in problem_of(lambda: attribute(uneven, LAYOUT, ["k", "k"]))[1]
+    assert "from 0 to 0 in a run" in problem_of(lambda: attribute(uneven, LAYOUT, ["k", "k"]))[1]
 
 
 def test_no_row_of_the_name_says_what_is_there() -> None:
@@ -178,7 +191,8 @@ def test_too_few_rows() -> None:
 
 
 def test_too_many_rows_that_are_no_multiple() -> None:
-    rows = [*two([("k", 1.0)], [("k", 2.0)]), KernelRow("k", "k", 1.0, ("0", "2", "last"))]
+    """Here without the flushes ahead, so that runs cannot be told apart."""
+    rows = [*two([("k", 1.0)], [("k", 2.0)])[LAYOUT.lead :], KernelRow("k", "k", 1.0, ("0", "2", "last"))]
     problem, detail = problem_of(lambda: attribute(rows, LAYOUT, ["k", "k"]))
     assert (problem, "found 9, which is no multiple" in detail) == (Problem.TOO_MANY, True)
 

@@ -47,7 +47,8 @@ def attribute(rows: Sequence[KernelRow], layout: Layout, names: Sequence[str | N
     """The times of the last ``active`` runs of each candidate. ``names``: of the candidates' kernels, in order.
 
     Without all the names: rows in order, if their number fits exactly; ``Samples.note`` then says so. Several launches
-    of a kernel in one run are added up if every run has as many. ProfileError says what was expected and found.
+    of a kernel in one run are added up if every run of the candidate has as many. ProfileError says what was expected
+    and found.
     """
     _refuse_repeated(rows)
     if any(name is None for name in names):
@@ -55,38 +56,47 @@ def attribute(rows: Sequence[KernelRow], layout: Layout, names: Sequence[str | N
     groups: dict[str, list[int]] = {}
     for candidate, name in enumerate(names):
         groups.setdefault(str(name), []).append(candidate)
+    bodies = _bodies(rows, layout)
     found: dict[int, Samples] = {}
     for name, members in groups.items():
-        for candidate, samples in zip(members, _by_name(rows, layout, name, members)):
+        for candidate, samples in zip(members, _by_name(rows, layout, name, members, bodies)):
             found[candidate] = samples
     return [found[candidate] for candidate in range(layout.candidates)]
 
 
-def _by_name(rows: Sequence[KernelRow], layout: Layout, name: str, members: Sequence[int]) -> list[Samples]:
+def _by_name(
+    rows: Sequence[KernelRow],
+    layout: Layout,
+    name: str,
+    members: Sequence[int],
+    bodies: Sequence[Sequence[KernelRow]] | None,
+) -> list[Samples]:
+    """The times of the candidates ``members``, all those whose kernel is called ``name``."""
     names = (name, name[-NAME_LENGTH:])
-    mine = [row for row in rows if row.name in names]
-    runs = len(members) * layout.runs_each
-    expected = f"expected {runs} rows of kernel {name!r} ({len(members)} x ({layout.warmup} + {layout.active}) runs)"
+    places = [member * layout.runs_each + run for member in members for run in range(layout.runs_each)]
+    scope = rows if bodies is None else [row for place in places for row in bodies[place]]
+    mine = [row for row in scope if row.name in names]
+    expected = (
+        f"expected {len(places)} rows of kernel {name!r} ({len(members)} x ({layout.warmup} + {layout.active}) runs)"
+    )
     if not mine:
         raise ProfileError(Problem.NO_ROW, f"{expected}, found none among {len(rows)} rows ({_names(rows)})")
-    if len(mine) < runs:
+    if len(mine) < len(places):
         raise ProfileError(Problem.TOO_FEW, f"{expected}, found {len(mine)}")
-    per_run, rest = divmod(len(mine), runs)
-    if rest:
-        raise ProfileError(Problem.TOO_MANY, f"{expected}, found {len(mine)}, which is no multiple")
-    bodies = _bodies(rows, layout)
-    if bodies is not None:
-        counts = [
-            sum(row.name in names for row in bodies[candidate * layout.runs_each + run])
-            for candidate in members
-            for run in range(layout.runs_each)
-        ]
-        if set(counts) != {per_run}:
-            raise ProfileError(
-                Problem.TOO_MANY, f"{expected}, found {len(mine)}: from {min(counts)} to {max(counts)} in a run"
-            )
-    runs_of_each = _chunks(_chunks(mine, per_run), layout.runs_each)
-    return [_samples(runs, layout, "", expected) for runs in runs_of_each]
+    if bodies is None:
+        per_run, rest = divmod(len(mine), len(places))
+        if rest:
+            raise ProfileError(Problem.TOO_MANY, f"{expected}, found {len(mine)}, which is no multiple")
+        runs = _chunks(mine, per_run)
+    else:
+        runs = [[row for row in bodies[place] if row.name in names] for place in places]
+    taken = _chunks(runs, layout.runs_each)
+    for each in taken:
+        counts = [len(run) for run in each]
+        if min(counts) != max(counts) or not counts[0]:
+            found = f"found {len(mine)}: from {min(counts)} to {max(counts)} in a run"
+            raise ProfileError(Problem.TOO_MANY, f"{expected}, {found}")
+    return [_samples(each, layout, "", expected) for each in taken]
 
 
 def _bodies(rows: Sequence[KernelRow], layout: Layout) -> list[list[KernelRow]] | None:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import overload
 
+from triton_ascend_tune.measure import device
 from triton_ascend_tune.measure.bench import MeasurementError
-from triton_ascend_tune.measure.profile_error import ProfileError
+from triton_ascend_tune.measure.profile_error import Problem, ProfileError
 from triton_ascend_tune.measure.profiler import Profiler, Session, profile
 from triton_ascend_tune.measure.trial import Failure, Trial
 from triton_ascend_tune.values import FLUSH_BYTES, Protocol
@@ -69,15 +70,15 @@ def do_bench_npu(
     if not calls:
         return []
     trials = [Trial(call, name=f"callable {place}") for place, call in enumerate(calls)]
-    profiler = active_profiler()
+    at_hand = device.active_device()
     for call in calls:
         call()  # what a first run alone pays stays out of the session
-        profiler.synchronize()
+        at_hand.synchronize()
     try:
-        times = [samples.mean for samples in profile(profiler, trials, lambda: names, session)]
+        times = [samples.mean for samples in profile(active_profiler(), trials, lambda: names, session)]
     except ProfileError as error:
         _log.warning("do_bench_npu measures between device events, not by the profiler: %s", error)
-        times = _by_events(trials, session)
+        times = _by_events(trials, session, at_hand)
     return times if several else times[0]
 
 
@@ -90,12 +91,12 @@ def keep_profile(call: Func, folder: str | os.PathLike[str]) -> None:
 
 
 def active_profiler() -> Profiler:
-    """The profiler of the active device. ValueError names a target that has none."""
+    """The profiler of the active device. ProfileError names a target that has none."""
     from triton.runtime.driver import driver
 
     target = driver.active.get_current_target().backend
     if target != "npu":
-        raise ValueError(f"no profiler on target {target!r}; allowed: 'npu'")
+        raise ProfileError(Problem.REFUSED, f"none is known on target {target!r}")
     from triton_ascend_tune.measure.npu_profiler import NpuProfiler
 
     return NpuProfiler()
@@ -109,8 +110,8 @@ def _names(given: str | Sequence[str] | None, calls: int) -> Sequence[str | None
     return list(given)
 
 
-def _by_events(trials: Sequence[Trial], session: Session) -> list[float]:
-    from triton_ascend_tune.measure import device, event
+def _by_events(trials: Sequence[Trial], session: Session, at_hand: device.Device) -> list[float]:
+    from triton_ascend_tune.measure import event
 
     protocol = Protocol(
         plan="fixed",
@@ -119,7 +120,7 @@ def _by_events(trials: Sequence[Trial], session: Session) -> list[float]:
         flush="write" if session.flush_bytes else "none",
     )
     times = []
-    for result in event.measure(trials, protocol, device.active_device()).results:
+    for result in event.measure(trials, protocol, at_hand).results:
         if isinstance(result, Failure):
             raise MeasurementError(result.reason) from result.error
         times.append(result.mean)

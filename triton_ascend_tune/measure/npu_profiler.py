@@ -7,6 +7,7 @@ can be stopped if it hangs, and keeps to itself that the parser changes the star
 
 from __future__ import annotations
 
+import functools
 import logging
 import multiprocessing
 import os
@@ -57,8 +58,9 @@ class NpuProfiler(Profiler):
 
     def make_flush(self, nbytes: int) -> Callable[[], object]:
         buffer = self._torch.empty(nbytes // _FLOAT_BYTES, dtype=self._torch.float32, device="npu")
-        flush: Callable[[], object] = buffer.sum
-        return flush
+        # A place for the result: an allocation in each run would be one more thing that can happen in it.
+        result = self._torch.empty((), dtype=self._torch.float32, device="npu")
+        return functools.partial(self._torch.sum, buffer, dim=0, out=result)
 
     def synchronize(self) -> None:
         self._torch.npu.synchronize()
@@ -80,32 +82,24 @@ class NpuProfiler(Profiler):
 
     def _collect(self, folder: Path, body: Callable[[], None]) -> None:
         """Fills ``folder`` with raw data."""
-        from torch_npu import profiler
-
-        def schedule(step: int) -> Any:
-            # One step that is recorded and saved, closed by ``step()``: the one way to close without a warning.
-            return profiler.ProfilerAction.NONE if step else profiler.ProfilerAction.RECORD_AND_SAVE
-
-        with _listening() as heard:
-            session = profiler.profile(
-                activities=[profiler.ProfilerActivity.NPU],
-                schedule=schedule,
-                on_trace_ready=profiler.tensorboard_trace_handler(str(folder), analyse_flag=False),
-                experimental_config=profiler._ExperimentalConfig(
-                    profiler_level=profiler.ProfilerLevel.Level1,
-                    aic_metrics=profiler.AiCMetrics.PipeUtilization,
-                    l2_cache=False,
-                    data_simplification=False,
-                ),
-            )
-            session.start()
+        session = None
         try:
+            with _listening() as heard:
+                session = _new_session(folder)
+                session.start()
             _raise_complaint(heard)
             body()
+        except ProfileError:
+            raise
+        except Exception as error:
+            if session is None:
+                raise ProfileError(Problem.FAILED, f"{type(error).__name__}: {error}") from None
+            raise
         finally:
-            with _listening() as heard:
-                session.step()
-                session.stop()
+            if session is not None:
+                with _listening() as heard:
+                    session.step()
+                    session.stop()
         _raise_complaint(heard)
 
     def _refusal(self) -> str | None:
@@ -120,6 +114,27 @@ class NpuProfiler(Profiler):
         if _path_creator().is_prof_inited:
             return "a profiler session of the program is running, which another one would end"
         return None
+
+
+def _new_session(folder: Path) -> Any:
+    """A profiler that collects into ``folder`` and parses nothing."""
+    from torch_npu import profiler
+
+    def schedule(step: int) -> Any:
+        # One step that is recorded and saved, closed by ``step()``: the one way to close without a warning.
+        return profiler.ProfilerAction.NONE if step else profiler.ProfilerAction.RECORD_AND_SAVE
+
+    return profiler.profile(
+        activities=[profiler.ProfilerActivity.NPU],
+        schedule=schedule,
+        on_trace_ready=profiler.tensorboard_trace_handler(str(folder), analyse_flag=False),
+        experimental_config=profiler._ExperimentalConfig(
+            profiler_level=profiler.ProfilerLevel.Level1,
+            aic_metrics=profiler.AiCMetrics.PipeUtilization,
+            l2_cache=False,
+            data_simplification=False,
+        ),
+    )
 
 
 def _path_creator() -> Any:
