@@ -73,7 +73,7 @@ def test_the_environment_switches_it_on(
     assert bool(records(tmp_path)) is kept
 
 
-@pytest.mark.skipif(not HAS_KNOBS, reason="the constructor has no cache_results before Triton 3.5")
+@pytest.mark.skipif(not HAS_KNOBS, reason="this Triton has no such argument")
 def test_the_argument_of_the_decorator_switches_it_on(timed: World, tmp_path: Path) -> None:
     add(tuner(timed, add_kernel, blocks(16, 32), cache_results=True))
     assert len(records(tmp_path)) == 3  # two candidates and the winner

@@ -19,6 +19,7 @@ import torch
 
 del os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"]
 import triton
+import triton.backends
 import triton.compiler
 import triton.language as tl
 from triton.runtime.autotuner import Autotuner
@@ -183,6 +184,8 @@ def _fake_backend() -> Any:
         def __init__(self, given: Mapping[str, Any]) -> None:
             self.num_warps, self.num_ctas, self.num_stages, self.debug, self.multibuffer = 4, 1, 3, False, None
             self.instrumentation_mode, self.fpsan_homomorphic_casts = "", False
+            self.num_buffers_warp_spec = self.num_consumer_groups = 0
+            self.reg_dec_producer = self.reg_inc_consumer = 0
             self.__dict__.update({k: v for k, v in given.items() if k in self.__dict__})
 
         def hash(self) -> str:
@@ -202,15 +205,17 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[World]:
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
     for variable in ("TRITON_ASCEND_TUNE", "TRITON_BENCH_METHOD", "TRITON_PRINT_AUTOTUNING", "TRITON_CACHE_AUTOTUNING"):
         monkeypatch.delenv(variable, raising=False)
-    if HAS_KNOBS:
+    monkeypatch.setenv("TRITON_ASCEND_TUNE_WORKERS", "1")  # compilations in the order of the candidates
+    if "ascend" not in triton.backends.backends:
         for module in (triton.compiler, triton.compiler.compiler):
             monkeypatch.setattr(module, "make_backend", lambda target: _fake_backend())
     monkeypatch.setattr(triton.compiler, "compile", made.compile)
     store.failures.forget()
-    before = driver.active if HAS_KNOBS and driver._active is not None else None
+    before = driver.active if getattr(driver, "_active", None) is not None else None
     driver.set_active(FakeDriver(made))
     yield made
-    driver.set_active(before) if HAS_KNOBS else driver.reset_active()
+    # From Triton 3.5 on a driver may be asked for at any time; before, there is a default that is made when it is used.
+    driver.set_active(before) if hasattr(driver, "_active") else driver.reset_active()
 
 
 _names = itertools.count()
