@@ -127,14 +127,14 @@ def test_of_several_failures_none_leaves_anything_behind(timed: World, monkeypat
 def test_an_unusual_exception_is_that_candidates_and_is_named(timed: World) -> None:
     """FR-24, W-13, W-17: any class of error, and with all failed one error with the whole list."""
 
-    class Odd(Exception):
+    class OddError(Exception):
         pass
 
-    timed.compile_errors = {size: Odd(f"no {size}") for size in TIMES}
+    timed.compile_errors = {size: OddError(f"no {size}") for size in TIMES}
     with pytest.raises(NoCandidateError, match="4 failed, 0 pruned") as caught:
         add(tuner(timed, add_kernel, blocks(*TIMES)))
-    assert all(f"Odd: no {size}" in str(caught.value) for size in TIMES)
-    assert isinstance(caught.value.__cause__, Odd)
+    assert all(f"OddError: no {size}" in str(caught.value) for size in TIMES)
+    assert isinstance(caught.value.__cause__, OddError)
     assert {outcome.stage for outcome in caught.value.outcomes} == {Stage.COMPILE}
 
 

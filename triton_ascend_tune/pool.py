@@ -97,8 +97,12 @@ def _triton_promises(executor: Executor) -> Iterator[None]:
 def _settle(kernel: Any) -> None:
     try:
         kernel.result()
-    except BaseException:
-        return
+    except BaseException:  # cancelled, failed or interrupted: nobody waits for it any more
+        # Triton does this itself, but not after what is no Exception. Read off the instance, whose missing attributes
+        # are looked for on the kernel that never came.
+        clean_up = vars(kernel).get("cleanup_compile")
+        if clean_up is not None:
+            clean_up(kernel)
 
 
 @contextmanager
