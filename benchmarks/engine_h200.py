@@ -1,0 +1,269 @@
+"""The measuring engine against stock Triton's on a CUDA device: what a tuning costs, and what it picks.
+
+    TRITON_ASCEND_TUNE_TARGETS=cuda python benchmarks/engine_h200.py [--json FILE] [--tunings N] [CASE ...]
+
+Both sides tune the same kernels over the same lists in one process, with everything compiled beforehand, so that what
+is compared is the benchmark phase. Every tuning but the first gets the list in another order, the same for both sides.
+The reference is a third party: the medians of 200 gated, interleaved samples of each config, taken by
+``record_samples.record``, which uses nothing of this package. A pick is right if the reference has it within 2 % of the
+best. Afterwards some properties of the engine are shown that only a device has (``--no-checks`` leaves them out).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+os.environ.setdefault("TRITON_ASCEND_TUNE_TARGETS", "cuda")
+
+import record_samples as recorder
+import torch
+import triton
+import triton.testing
+from triton.runtime.autotuner import Autotuner
+
+import triton_ascend_tune
+
+RIGHT = 0.02
+MATMUL_OPTIONS = ("BM", "BN", "BK")
+
+
+class StockTuner(Autotuner):
+    """The installed Triton's own: subclasses are never replaced."""
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """A case as a tuner sees it. ``names`` are those of ``record_samples``, in the order of ``configs``."""
+
+    kernel: Any
+    grid: Callable[[dict[str, Any]], tuple[int, ...]]
+    arguments: tuple[Any, ...]
+    configs: list[triton.Config]
+    names: list[str]
+
+
+def matmul(size: int) -> Tunable:
+    a = torch.randn(size, size, device="cuda", dtype=torch.float16)
+    b, c = torch.randn_like(a), torch.empty_like(a)
+    configs = [
+        triton.Config({**dict(zip(MATMUL_OPTIONS, tile)), "GROUP": 8}, num_warps=warps, num_stages=stages)
+        for *tile, warps, stages in recorder.MATMUL_CONFIGS
+    ]
+    names = ["BM{} BN{} BK{} warps{} stages{}".format(*config) for config in recorder.MATMUL_CONFIGS]
+
+    def grid(meta: dict[str, Any]) -> tuple[int, ...]:
+        return (triton.cdiv(size, meta["BM"]) * triton.cdiv(size, meta["BN"]),)
+
+    return Tunable(recorder.matmul_kernel, grid, (a, b, c, size, size, size), configs, names)
+
+
+def rows(kernel: str, count: int, columns: int) -> Tunable:
+    x = torch.randn(count, columns, device="cuda", dtype=torch.float16)
+    arguments: tuple[Any, ...] = (x, torch.empty_like(x), columns)
+    if kernel == "layer_norm":
+        weight = torch.randn(columns, device="cuda", dtype=torch.float16)
+        arguments = (x, torch.empty_like(x), weight, torch.randn_like(weight), columns, 1e-5)
+    configs = [triton.Config({"BLOCK": block}, num_warps=warps) for block, warps in recorder.ROW_CONFIGS]
+    names = [f"BLOCK{block} warps{warps}" for block, warps in recorder.ROW_CONFIGS]
+    return Tunable(getattr(recorder, f"{kernel}_kernel"), lambda meta: (count,), arguments, configs, names)
+
+
+TUNABLES: dict[str, Callable[[], Tunable]] = {
+    "matmul_512": lambda: matmul(512),
+    "matmul_2048": lambda: matmul(2048),
+    "matmul_4096": lambda: matmul(4096),
+    "softmax_short": lambda: rows("softmax", 4096, 1024),
+    "softmax_long": lambda: rows("softmax", 1024, 16384),
+    "layer_norm_short": lambda: rows("layer_norm", 4096, 1024),
+    "layer_norm_long": lambda: rows("layer_norm", 1024, 16384),
+}
+
+
+def tune(side: str, case: Tunable, order: list[int], **options: Any) -> tuple[int, float, Any]:
+    """One tuning: the place of the pick in the case's list, milliseconds of the benchmark phase, and the tuner."""
+    configs = [case.configs[i] for i in order]
+    names = case.kernel.arg_names
+    restored = options.pop("restore_value", None)
+    if side == "stock":
+        tuner: Any = StockTuner(case.kernel, names, configs, [], None, restored, **options)
+    else:
+        tuner = triton.autotune(configs=configs, key=[], restore_value=restored, **options)(case.kernel)
+    torch.cuda.synchronize()
+    tuner[case.grid](*case.arguments)
+    torch.cuda.synchronize()
+    pick = next(i for i in range(len(case.configs)) if case.configs[i] is tuner.best_config)
+    return pick, tuner.bench_time * 1e3, tuner
+
+
+def orders(count: int, tunings: int) -> list[list[int]]:
+    made = []
+    for number in range(tunings):
+        order = list(range(count))
+        if number:
+            random.Random(number).shuffle(order)
+        made.append(order)
+    return made
+
+
+def compare(name: str, tunings: int, flush: torch.Tensor, gate: Any) -> dict[str, Any]:
+    """Both sides on one case, and the reference."""
+    case = TUNABLES[name]()
+    good, _ = recorder.runnable(recorder.CASES[name]())
+    for side in ("ours", "stock"):
+        tune(side, case, list(range(len(case.configs))))  # compiles what runnable() did not, and calibrates
+    result: dict[str, Any] = {"configs": len(case.configs), "runnable": len(good)}
+    picked: dict[str, list[int]] = {}
+    for side in ("ours", "stock"):
+        found = [tune(side, case, order) for order in orders(len(case.configs), tunings)]
+        picked[side] = [pick for pick, _, _ in found]
+        result[side] = {"ms": [round(ms, 3) for _, ms, _ in found]}
+        if side == "ours":
+            choices = [tuner.verdict.choice for _, _, tuner in found]
+            result[side]["gates"] = sorted({choice.conditions.gate or "ungated" for choice in choices})
+            result[side]["device_ms"] = [round(choice.whole_ms, 3) for choice in choices]
+            result[side]["rounds"] = [choice.rounds for choice in choices]
+            result[side]["stops"] = [choice.stop for choice in choices]
+            result["event_overhead_us"] = round(choices[0].conditions.event_overhead_ms * 1e3, 3)
+    samples = recorder.record(good, "gated", flush, gate)["kernel_ns"]
+    reference = {config: statistics.median(times) / 1e3 for (config, _), times in zip(good, samples)}
+    best = min(reference.values())
+    result["reference_us"] = {config: round(us, 3) for config, us in reference.items()}
+    for side, picks in picked.items():
+        names = [case.names[pick] for pick in picks]
+        regrets = [reference[config] / best - 1.0 for config in names]
+        result[side]["picks"] = names
+        result[side]["regret_percent"] = [round(100 * regret, 2) for regret in regrets]
+        result[side]["right"] = sum(regret <= RIGHT for regret in regrets)
+    ratio = statistics.median(result["stock"]["ms"]) / statistics.median(result["ours"]["ms"])
+    result["times_faster"] = round(ratio, 1)
+    return result
+
+
+def print_case(name: str, result: dict[str, Any]) -> None:
+    reference = sorted(result["reference_us"].items(), key=lambda item: item[1])
+    print(f"\n{name}: {result['runnable']} of {result['configs']} configs fit; best by reference {reference[0]}")
+    for side in ("ours", "stock"):
+        row = result[side]
+        ms = row["ms"]
+        print(
+            f"  {side:5} benchmark phase ms: median {statistics.median(ms):8.1f}, {min(ms):.1f} to {max(ms):.1f};"
+            f" within 2 %: {row['right']}/{len(ms)}, worst {max(row['regret_percent']):.1f} %,"
+            f" different picks {len(set(row['picks']))}"
+        )
+        print(f"        regrets %: {row['regret_percent']}")
+    ours = result["ours"]
+    print(f"        gates {ours['gates']}, device ms {ours['device_ms']}")
+    print(f"        rounds {ours['rounds']}, stops {sorted(set(ours['stops']))}")
+    print(
+        f"  ours is {result['times_faster']} times faster; event overhead {result['event_overhead_us']} us", flush=True
+    )
+
+
+def checks() -> dict[str, Any]:
+    """Properties that only a device can show."""
+    case = matmul(512)
+    first = list(range(len(case.configs)))
+    found: dict[str, Any] = {}
+
+    plain = tune("ours", case, first)[2]
+    base = plain.best_config
+
+    def p50_us(tuner: Any) -> float:
+        return round(min(o.samples.p50 for o in tuner.verdict.outcomes if o.samples) * 1e3, 3)
+
+    # The output lies at the head of a tensor of 64 MiB, all of which is restored.
+    a, b, c, *sizes = case.arguments
+    large = torch.zeros(32 << 20, device="cuda", dtype=torch.float16)
+    roomy = Tunable(case.kernel, case.grid, (a, b, large, *sizes), case.configs, case.names)
+    restored = tune("ours", roomy, first, restore_value=["c"])[2]
+    found["best us, without and with 64 MiB to restore"] = [p50_us(tune("ours", roomy, first)[2]), p50_us(restored)]
+    found["gate with hooks"] = restored.verdict.choice.conditions.gate
+
+    with triton_ascend_tune.options(flush="none"):
+        warm = tune("ours", case, first)[2]
+    found["best us, cold and warm"] = [p50_us(plain), p50_us(warm)]
+    with triton_ascend_tune.options(gate=False):
+        ungated = tune("ours", case, first)[2]
+    found["best us, ungated"] = p50_us(ungated)
+
+    # A launch that waits for the device behind the closed gate.
+    tuner = triton.autotune(configs=case.configs, key=[])(case.kernel)
+    launch = tuner._launch
+    tuner._launch = lambda *args: (launch(*args), torch.cuda.synchronize())[0]
+    began = time.perf_counter()
+    tuner[case.grid](*case.arguments)
+    found["a launch that synchronises"] = [
+        tuner.verdict.choice.conditions.ungated_because,
+        f"{time.perf_counter() - began:.2f} s",
+    ]
+
+    def hook(arguments: Any, reset_only: bool = False) -> None:
+        torch.cuda.synchronize()
+
+    hooked = tune("ours", case, first, pre_hook=hook)[2]
+    found["a pre_hook that synchronises"] = [hooked.verdict.choice.conditions.gate, p50_us(hooked)]
+
+    # Stream capture: an error, or the fallback, and the graph still records.
+    fresh = triton.autotune(configs=case.configs, key=[])(case.kernel)
+    named = triton_ascend_tune.options(fallback=base)(triton.autotune(configs=case.configs, key=[])(case.kernel))
+    graph = torch.cuda.CUDAGraph()
+    c.zero_()
+    with torch.cuda.graph(graph):
+        try:
+            fresh[case.grid](*case.arguments)
+        except RuntimeError as error:
+            found["during capture"] = f"{type(error).__name__}, cached {len(fresh.cache)}"
+        named[case.grid](*case.arguments)
+    graph.replay()
+    torch.cuda.synchronize()
+    close = bool(torch.allclose(c.float(), a.float() @ b.float(), atol=0.5, rtol=0.02))
+    found["fallback in a graph"] = f"correct {close}, cached {len(named.cache)}"
+
+    def run() -> None:
+        case.kernel[case.grid(base.kwargs)](*case.arguments, **base.all_kwargs())
+
+    ours = [triton_ascend_tune.do_bench(run, return_mode="median") * 1e3 for _ in range(3)]
+    stock = [triton.testing.do_bench(run, return_mode="median") * 1e3 for _ in range(3)]
+    found["do_bench us, ours and stock"] = [[round(t, 2) for t in ours], [round(t, 2) for t in stock]]
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cases", nargs="*", help=f"of {', '.join(TUNABLES)}; all where none is given")
+    parser.add_argument("--tunings", type=int, default=10)
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write the figures to FILE")
+    parser.add_argument("--no-checks", action="store_true")
+    arguments = parser.parse_args()
+    triton_ascend_tune.install()
+    torch.manual_seed(0)
+    device = torch.cuda.get_device_name(0)
+    print(f"{device}, torch {torch.__version__}, triton {triton.__version__}, CUDA {torch.version.cuda}")
+    flush = torch.empty(recorder.FLUSH_BYTES, dtype=torch.int8, device="cuda")
+    gate = recorder.Gate()
+    content: dict[str, Any] = {"device": device, "triton": triton.__version__, "torch": torch.__version__, "cases": {}}
+    for name in arguments.cases or TUNABLES:
+        content["cases"][name] = compare(name, arguments.tunings, flush, gate)
+        print_case(name, content["cases"][name])
+        if arguments.json:
+            arguments.json.write_text(json.dumps(content, indent=1) + "\n")
+    if not arguments.no_checks:
+        content["checks"] = checks()
+        print("\nchecks")
+        for what, result in content["checks"].items():
+            print(f"  {what}: {result}")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(content, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
