@@ -79,12 +79,9 @@ def test_cuda_is_well_when_it_is_asked_for(run_program: Any) -> None:
     assert (report["problems"], report["tuned"]) == ([], True)
 
 
-def test_the_method_in_force_is_not_the_one_asked_for(run_program: Any) -> None:
+def test_the_method_is_the_one_asked_for(run_program: Any) -> None:
     report = run_program(WELL + EXAMINE, env={"TRITON_BENCH_METHOD": "npu"})
-    assert (report["method"], report["healthy"]) == ("event", True)
-    assert [note for note in report["notes"] if "TRITON_BENCH_METHOD" in note] == [
-        "TRITON_BENCH_METHOD asks for profiler, which is not available in this version"
-    ]
+    assert (report["method"], report["healthy"]) == ("profiler", True)
 
 
 def test_a_missing_library_is_named_with_its_cause(run_program: Any, tmp_path: Path) -> None:

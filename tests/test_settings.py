@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import logging
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,7 +27,6 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setitem(sys.modules, "triton", SimpleNamespace())  # type: ignore[arg-type]
-    monkeypatch.setattr(settings, "_warned_of_profiler", False)
 
 
 def test_defaults() -> None:
@@ -126,14 +124,13 @@ def test_the_knobs_of_the_installed_triton_win(monkeypatch: pytest.MonkeyPatch) 
     assert (current.print_autotuning, current.interpret) == (True, True)
 
 
-def test_the_profiler_is_answered_with_events_and_one_warning(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setenv(settings.METHOD, "npu")
-    with caplog.at_level(logging.WARNING, "triton_ascend_tune"):
-        assert [settings.method_in_force(settings.current()) for _ in range(2)] == ["event", "event"]
-    assert len(caplog.records) == 1
-    assert "TRITON_BENCH_METHOD=npu" in caplog.text
+def test_what_cann_says_about_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("ASCEND_RT_VISIBLE_DEVICES", "PROFILER_SAMPLECONFIG", "PROFILING_MODE"):
+        monkeypatch.delenv(variable, raising=False)
+    assert (settings.visible_npus(), settings.profiled_from_outside()) == ((), False)
+    monkeypatch.setenv("ASCEND_RT_VISIBLE_DEVICES", " 4, 6,")
+    monkeypatch.setenv("PROFILING_MODE", "dynamic")
+    assert (settings.visible_npus(), settings.profiled_from_outside()) == (("4", "6"), True)
 
 
 def test_no_other_module_reads_the_environment_for_settings() -> None:

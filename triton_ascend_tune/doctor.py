@@ -91,9 +91,7 @@ def _settings(report: Report) -> None:
     except ValueError as error:
         report.problems.append(str(error))
         return
-    report.method = settings.method_in_force(current)
-    if report.method != current.method:
-        report.notes.append(f"{settings.METHOD} asks for {current.method}, which is not available in this version")
+    report.method = current.method
     if not current.enabled:
         report.problems.append(f"{settings.ENABLED} switches the package off: tuners are stock")
     if current.interpret:
