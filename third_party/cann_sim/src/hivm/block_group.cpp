@@ -34,16 +34,19 @@ void BlockGroup::add_member(const std::shared_ptr<const Code>& code, const Launc
 }
 
 bool BlockGroup::advance(Member& member) {
-  const Instruction* const start = member.next;
   Frame& frame = member.frame;
   frame.waiting = nullptr;
-  const Instruction* next = start;
-  while (next) {
+  const Instruction* next = member.next;
+  bool moved = false;  // not to be told from where it stands: a loop may lead back here
+  for (;;) {
     frame.cycles += next->cycles;
     next = next->step(next, frame);
+    if (!next) break;
+    moved = true;
   }
+  moved |= !frame.waiting;
   member.next = frame.waiting;
-  return member.next != start;
+  return moved;
 }
 
 std::string BlockGroup::who(const Member& member, uint32_t first) const {
