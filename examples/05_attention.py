@@ -1,4 +1,4 @@
-"""Fused attention, forward: softmax(Q K^T / sqrt(d)) V without the matrix of weights in memory; tuned over the blocks."""
+"""Fused attention, forward: softmax(Q K^T / sqrt(d)) V, the weights never in memory; tuned over the blocks."""
 
 import torch
 import triton
