@@ -5,6 +5,7 @@ Nothing of this is on the path of a hit. The flights are kept here and not on th
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -24,7 +25,19 @@ _flights: dict[tuple[int, Hashable], _Flight] = {}
 #: Times of two tunings on one device that overlap are worth nothing. After so many seconds of waiting the device counts
 #: as stuck behind something that has no end (a hook that waits for this thread), and is used all the same.
 DEVICE_PATIENCE_S = 120.0
-_devices: dict[str, threading.RLock] = {}
+_devices: dict[str, Any] = {}
+
+
+def _forget_in_child() -> None:
+    """A forked process has none of the threads that were at it."""
+    global _lock
+    _lock = threading.Lock()
+    _flights.clear()
+    _devices.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_in_child)
 
 
 def once(tuner: Any, key: Hashable, tune: Callable[[], Any], found: Callable[[], Any], meanwhile: Any = None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,11 +11,15 @@ from tuning_fakes import World, add, add_kernel, blocks, torch, tuner, vectors
 
 
 def test_sixteen_threads_on_one_cold_kernel(world: World) -> None:
+    """FR-64, W-49: each key is tuned once, everybody launches its winner, and nobody's arguments are lost."""
+    benched: list[int] = []
     barrier = threading.Barrier(16)
 
     def bench(call: Any, quantiles: Any) -> float:
         call()
-        return float(threading.current_thread().tuned_block)  # type: ignore[attr-defined]
+        time.sleep(0.01)
+        benched.append(threading.current_thread().tuned_block)  # type: ignore[attr-defined]
+        return float(benched[-1])
 
     world_run = world.check
 
@@ -34,6 +39,7 @@ def test_sixteen_threads_on_one_cold_kernel(world: World) -> None:
         results = list(executor.map(work, range(16)))
     assert {block for _, block in results} == {16}
     assert len(tuned.cache) == 2
+    assert sorted(benched) == [16, 16, 32, 32, 64, 64]
     assert tuned.nargs is None
 
 
