@@ -92,6 +92,7 @@ class Tuner:
     num_warmups: float | None
     num_reps: float | None
     prune_configs: Any
+    auto_profile_dir: Any  # of triton-ascend
 
     # Made by a launch.
     nargs: dict[str, Any] | None
@@ -190,7 +191,7 @@ class Tuner:
             self.cache[key] = self.best_config = tuning.winner
             self._tell(tuning, call, place, stages)
             if not tuning.cache_hit and getattr(self, "auto_profile_dir", None) is not None:
-                self._profile(*call.args, config=tuning.winner, **call.keywords)  # type: ignore[attr-defined]
+                self._profile(*call.args, config=tuning.winner, **call.keywords)
             return tuning.winner
         finally:
             self.nargs = None
@@ -321,6 +322,17 @@ class Tuner:
         from triton_ascend_tune.measure.event import measure
 
         return measure(trials, protocol, device, tolerated)
+
+    def _profile(self, *args: Any, config: Any, **keywords: Any) -> None:
+        """Leaves a profile of ``config`` in the folder that the user gave as ``auto_prof_dir``; in place of stock's."""
+        from triton_ascend_tune import trials
+        from triton_ascend_tune.measure.bench_npu import keep_profile
+
+        [candidate] = self._candidates([config])
+        launched = merge(keywords, candidate.kwargs, self.arg_names)
+        arguments = {**named_arguments(self.arg_names, args), **launched}
+        run = functools.partial(self._launch, args, launched)
+        keep_profile(trials.Entry(candidate, run, arguments, self._hooks()), self.auto_profile_dir)
 
     def _measurer_of(self, protocol: Protocol, entries: Sequence[Any]) -> Any:
         """The engine of the method that ``protocol`` names, for these entries of a contest."""
