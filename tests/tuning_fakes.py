@@ -6,6 +6,7 @@ are made up. Both a stock tuner and ours run on it, so that their behaviour can 
 
 from __future__ import annotations
 
+import collections
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,9 +57,11 @@ def copy_kernel(src, dst, n, BLOCK: tl.constexpr):
 class Kernel:
     """What the made-up compiler returns; ``settings``: constexprs and compile options by name."""
 
-    def __init__(self, world: World, settings: dict[str, Any]) -> None:
+    def __init__(self, world: World, settings: dict[str, Any], options: dict[str, Any]) -> None:
         self.world, self.settings = world, settings
         self.function, self.packed_metadata = 1, ()
+        self.kernel = world.binary(settings) if world.binary is not None else None
+        self.metadata = collections.namedtuple("KernelMetadata", options)(**options)
 
     def launch_metadata(self, *_: Any) -> None:
         return None
@@ -95,7 +98,7 @@ class World:
     """One made-up device.
 
     ``times``: BLOCK -> P50 in ms, or a function of a kernel's settings. ``compile_errors``, ``launch_errors``: BLOCK
-    -> exception. ``log``: ("compile" | "launch", BLOCK) and whatever hooks of a test append. ``effect``: what a launch
+    -> exception. ``binary``: of a kernel's settings, if equal ones shall be told. ``log``: ("compile" | "launch", BLOCK) and whatever hooks of a test append. ``effect``: what a launch
     does to its tensors.
     """
 
@@ -103,6 +106,7 @@ class World:
         self.times: Mapping[Any, float] | Callable[[dict[str, Any]], float] = {}
         self.compile_errors: dict[Any, BaseException] = {}
         self.launch_errors: dict[Any, BaseException] = {}
+        self.binary: Callable[[dict[str, Any]], bytes] | None = None
         self.log: list[Any] = []
         self.last: dict[str, Any] = {}
         self.effect: Callable[[list[torch.Tensor]], None] | None = None
@@ -123,7 +127,7 @@ class World:
         settings = {**(options or {}), **constants}
         self.log.append(("compile", settings["BLOCK"]))
         self.check(self.compile_errors, settings)
-        return Kernel(self, settings)
+        return Kernel(self, settings, {"target": target, **(options or {})})
 
     def time(self) -> float:
         """What the kernel that was launched last takes, in ms."""
