@@ -98,7 +98,8 @@ class World:
     """One made-up device.
 
     ``times``: BLOCK -> P50 in ms, or a function of a kernel's settings. ``compile_errors``, ``launch_errors``: BLOCK
-    -> exception. ``binary``: of a kernel's settings, if equal ones shall be told. ``log``: ("compile" | "launch", BLOCK) and whatever hooks of a test append. ``effect``: what a launch
+    -> exception. ``binary``: of a kernel's settings, if equal ones shall be told.
+    ``log``: ("compile" | "launch", BLOCK) and whatever hooks of a test append. ``effect``: what a launch
     does to its tensors.
     """
 
@@ -181,7 +182,7 @@ class FakeDriver:
 
 
 def _fake_backend() -> Any:
-    """A back end that accepts the usual compile options; the triton-ascend wheel has a real one that needs no device."""
+    """A back end that accepts the usual options; the triton-ascend wheel has a real one that needs no device."""
     from triton.backends.compiler import BaseBackend
 
     class Options:

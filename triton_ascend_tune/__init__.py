@@ -9,6 +9,7 @@ TYPE_CHECKING = False  # typing.TYPE_CHECKING without importing typing, which co
 if TYPE_CHECKING:
     from triton_ascend_tune.activation import install as install
     from triton_ascend_tune.activation import uninstall as uninstall
+    from triton_ascend_tune.key_mapping import key_map as key_map
     from triton_ascend_tune.measure.bench import do_bench as do_bench
     from triton_ascend_tune.measure.bench_npu import do_bench_npu as do_bench_npu
     from triton_ascend_tune.program_options import options as options
@@ -19,12 +20,13 @@ __version__ = "0.1.0"
 _LAZY = {
     "install": "triton_ascend_tune.activation",
     "uninstall": "triton_ascend_tune.activation",
+    "key_map": "triton_ascend_tune.key_mapping",
     "do_bench": "triton_ascend_tune.measure.bench",
     "do_bench_npu": "triton_ascend_tune.measure.bench_npu",
     "options": "triton_ascend_tune.program_options",
 }
 
-__all__ = ["__version__", "do_bench", "do_bench_npu", "install", "options", "uninstall"]
+__all__ = ["__version__", "do_bench", "do_bench_npu", "install", "key_map", "options", "uninstall"]
 
 
 def __getattr__(name: str) -> object:

@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 
 from triton_ascend_tune import generate, settings
 from triton_ascend_tune.key import Key, stock_key, unknown_names
+from triton_ascend_tune.key_mapping import ATTRIBUTE as MAPS
 from triton_ascend_tune.launch import explain_missing, merge, named_arguments
 from triton_ascend_tune.plan import Place, Plan
 from triton_ascend_tune.stock import heuristics_below, is_default, jit_function, user_bench
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from triton_ascend_tune.stages import Stages
 
 _log = logging.getLogger("triton_ascend_tune")
+
+#: So many tunings of one kernel in one process look like lengths that should share a choice.
+MANY_TUNINGS = 32
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,8 @@ class Tuner:
 
     _do_bench: Any
     _plan: Plan | None = None
+    #: Tunings in which something was measured.
+    _tunings: int = 0
 
     @functools.cached_property
     def do_bench(self) -> Callable[..., Any]:
@@ -120,7 +126,8 @@ class Tuner:
         """
         plan = self._plan
         if plan is None or plan.keys is not self.keys:
-            plan = self._plan = Plan(self.keys, self.base_fn, self.arg_names, self.fn)
+            maps = self.__dict__.get(MAPS)
+            plan = self._plan = Plan(self.keys, self.base_fn, self.arg_names, self.fn, maps)
         place = plan.place()
         if place is None:
             return self.stock.run(self, *args, **kwargs)
@@ -187,6 +194,7 @@ class Tuner:
             self.configs_timings = tuning.timings
             if not tuning.cache_hit:
                 self.bench_time = tuning.seconds
+                self._mind_retuning(plan)
             self.verdict = tuning.verdict
             self.cache[key] = self.best_config = tuning.winner
             self._tell(tuning, call, place, stages)
@@ -195,6 +203,20 @@ class Tuner:
             return tuning.winner
         finally:
             self.nargs = None
+
+    def _mind_retuning(self, plan: Plan) -> None:
+        """One warning for a kernel whose arguments keep changing, so that it is tuned again and again."""
+        self._tunings += 1
+        if self._tunings == MANY_TUNINGS:
+            varying = ", ".join(f"{label} ({count} values)" for label, count in plan.varying(self.cache)[:3])
+            _log.warning(
+                "kernel %s has been tuned %d times in this process; its key differs in %s. If near values can share a "
+                "choice, map them: triton_ascend_tune.key_map(%s='power_of_two')",
+                plan.kernel,
+                self._tunings,
+                varying or "nothing",
+                varying.partition(" ")[0].partition(".")[0] or "name",
+            )
 
     def _first_that_works(self, call: Call, place: Place) -> Any:
         """The first config that can be compiled for ``call``; nothing is measured and nothing remembered."""

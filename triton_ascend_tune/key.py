@@ -3,7 +3,7 @@
 The rule. Two calls of one tuner share a choice if and only if they agree in
 
 1. the value of every argument named in ``key``, defaults filled in, however it was passed (positionally, by keyword, in
-   any order). Values compare as Python compares them. A name that nobody gives a value to counts as not given. A tensor
+   any order), mapped as the user asks (``key_mapping``). Values compare as Python compares them. A name that nobody gives a value to counts as not given. A tensor
    counts by its shape, an unhashable value by a digest of its contents;
 2. for every argument that is no constexpr: its dtype if it has one, whether it is None, or neither;
 3. the device and the target (backend and architecture);
@@ -70,10 +70,15 @@ class _Kinds(dict[Any, Any]):
 _kinds = _Kinds({False: None, True: "none"})
 
 
-def key_function(parameters: Sequence[Parameter], names: Iterable[str], kernel: str) -> Callable[..., Key]:
+def key_function(
+    parameters: Sequence[Parameter],
+    names: Iterable[str],
+    kernel: str,
+    maps: Mapping[str, Callable[[Any], Any]] | None = None,
+) -> Callable[..., Key]:
     """Compiles ``build(place, *args, **kwargs) -> Key`` for the calls of ``kernel``; ``names`` are the ones in ``key``.
 
-    ``place`` is a string for device and target. The built function raises TypeError for arguments that do not fit the
+    ``maps``: argument -> what the user maps its value by (see ``key_mapping``). ``place`` is a string for device and target. The built function raises TypeError for arguments that do not fit the
     kernel's signature, in Python's own words.
     """
     taken = {p.name for p in parameters}
@@ -105,10 +110,13 @@ def key_function(parameters: Sequence[Parameter], names: Iterable[str], kernel: 
         arguments.append("*")
     arguments += [f"{name}=None" for name in LAUNCH_ONLY if name not in taken]
     constexprs = {p.name for p in parameters if p.constexpr}
-    values = [
-        name if name in constexprs else f"__by_shape({name}) if hasattr({name}, 'data_ptr') else {name}"
-        for name in wanted
-    ]
+    values = []
+    for index, name in enumerate(wanted):
+        value = name if name in constexprs else f"__by_shape({name}) if hasattr({name}, 'data_ptr') else {name}"
+        if maps and name in maps:
+            scope[f"__map_{index}"] = maps[name]
+            value = f"__map_{index}({value})"
+        values.append(value)
     source = (
         f"def build({', '.join(arguments)}, **__more):\n"
         f"    key = ({''.join(f'{part}, ' for part in [*values, *kinds])}__place)\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,15 +23,15 @@ class Place:
 class Plan:
     """The prepared part of a tuner's launches."""
 
-    def __init__(self, keys: Any, base_fn: Any, arg_names: Any, fn: Any) -> None:
-        """``keys`` is what the tuner got as ``key``: names, or (triton-ascend's generator) axes with their names."""
+    def __init__(self, keys: Any, base_fn: Any, arg_names: Any, fn: Any, maps: Any = None) -> None:
+        """``maps``: what ``key_mapping`` has left on the tuner. ``keys`` is what the tuner got as ``key``: names, or (triton-ascend's generator) axes with their names."""
         from triton.runtime.driver import driver
 
         self.keys = keys
         self.names = tuple(keys.values() if isinstance(keys, Mapping) else keys or ())
         self.kernel = base_fn.__name__
         self.parameters = kernel_parameters(base_fn, arg_names)
-        self.key = key_function(self.parameters, self.names, self.kernel)
+        self.key = key_function(self.parameters, self.names, self.kernel, maps)
         self._labels = key_labels(self.parameters, self.names)
         self._driver = driver
         self._interpreted = _is_interpreted(fn)
@@ -58,6 +58,12 @@ class Plan:
         defaults = {p.name: p.default for p in self.parameters if p.default is not inspect.Parameter.empty}
         names = {p.name for p in self.parameters}
         return {**defaults, **{name: value for name, value in given.items() if name in names}}
+
+    def varying(self, keys: Iterable[Key]) -> list[tuple[str, int]]:
+        """The parts of ``keys`` that differ and how many values they have, most first."""
+        columns = zip(self._labels, zip(*keys))
+        counts = [(label, len(set(column))) for label, column in columns]
+        return sorted(((label, count) for label, count in counts if count > 1), key=lambda each: -each[1])
 
     def required(self) -> list[str]:
         """The arguments that a launch must give a value to."""

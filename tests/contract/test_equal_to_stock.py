@@ -55,7 +55,7 @@ def left_behind(cls: Any, world: World, program: Any) -> dict[str, Any]:
         "hooks": seen,
         "launches": world.logged("launch"),
         "attributes": sorted(
-            set(vars(tuned)) - {"measurer", "open_device", "_plan", "verdict", "_do_bench", "do_bench"}
+            set(vars(tuned)) - {"measurer", "open_device", "_plan", "_tunings", "verdict", "_do_bench", "do_bench"}
         ),
     }
 
