@@ -1,0 +1,194 @@
+"""Cube and mixed kernels: flags between cores, hangs, blocks that meet, overlap in time, launches that are recognised."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+#: ``launch(name, values, grid, changes)`` runs a module of the fixtures with other arguments, after textual changes, and
+#: returns the written arrays and the [cold, warm] nanoseconds between events around a first and a second launch.
+SETUP = """
+import dataclasses, pathlib, subprocess, tempfile, time
+import numpy as np
+from acl_calls import *
+from hivm_fixtures import fixtures, modules, pack_arguments
+from hivm_shapes import arguments_of
+acl, folder = Acl(), pathlib.Path(tempfile.mkdtemp())
+flush = acl.malloc(192 * MIB)
+by_name = {fixture.name: fixture for fixture in fixtures()}
+
+def load(name, *changes):
+    text = modules()[name].decode()
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    (folder / "m.mlir").write_text(text)
+    subprocess.run(["hivmc", str(folder / "m.mlir"), "-o", str(folder / "m")], check=True)
+    return acl.register((folder / "m.o").read_bytes(), by_name[name].entry.encode())
+
+def prepare(name, values, grid, stub):
+    base, blocks = by_name[name], int(np.prod(grid))
+    fixture = dataclasses.replace(base, grid=(*grid, 1, 1)[:3], blocks=blocks, arguments=arguments_of(base, values))
+    addresses = {}
+    for i, a in enumerate(fixture.arguments):
+        if "array" in a:
+            addresses[i] = acl.malloc(a["array"].nbytes)
+            acl.upload(addresses[i], a["array"].tobytes())
+    workspace = acl.malloc(base.workspace_bytes // base.blocks * blocks + 8)
+    packed = pack_arguments(fixture, acl.malloc(64), workspace, addresses)
+    return (lambda: acl.launch(stub, blocks, packed)), addresses, fixture
+
+def launch(name, values, grid, *changes):
+    go, addresses, fixture = prepare(name, values, grid, load(name, *changes))
+    acl.fill(flush, 0, 192 * MIB)
+    events = [acl.recorded()]
+    for _ in range(2):
+        go()
+        events.append(acl.recorded())
+    acl.sync()
+    arrays = [
+        np.frombuffer(acl.download(at, fixture.arguments[i]["array"].nbytes), fixture.arguments[i]["array"].dtype)
+        for i, at in addresses.items()
+    ]
+    return arrays, [acl.elapsed_ns(a, b) for a, b in zip(events, events[1:])]
+
+def attention(context, *changes, blocks=2):
+    half = lambda *shape: np.full(shape, 0.5, np.float16)
+    q, k, v = half(64 * blocks, 64), half(context, 64), half(context, 64)
+    return launch("attention_fp16", [q, k, v, np.zeros_like(q), 0.125, context], (blocks,), *changes)
+
+def relu(name, m, n, k, *changes):
+    ones = lambda *shape: np.ones(shape, np.float16)
+    given = [ones(m, k), ones(k, n), np.zeros((m, n), np.float16), np.zeros(n, np.float32)]
+    return launch(name, [*given, m, n, k, k, n, n], (-(-m // 64) * -(-n // 64),), *changes)
+
+def product(name, m, n, k, bm, bn):
+    ones = lambda *shape: np.ones(shape, np.float16)
+    given = [ones(m, k), ones(k, n), np.zeros((m, n), np.float16)]
+    return launch(name, [*given, m, n, k, k, n, n], (-(-m // bm) * -(-n // bn),))
+
+def error_of(function, *arguments, **named):
+    try:
+        function(*arguments, **named)
+    except AclError as error:
+        return error.text
+    return ""
+"""
+
+
+@pytest.fixture(scope="module")
+def call(run_on_sim: Any) -> Any:
+    return lambda code: run_on_sim(SETUP + code, env={"PYTHONPATH": str(Path(__file__).parent)})
+
+
+def test_a_loop_waits_for_the_same_flag_again_and_again(call: Any) -> None:
+    """Many iterations, so that a core stops more than once at one wait; with equal values the result is the value."""
+    outputs = call("report([sorted(set(attention(64 * n)[0][3].tolist())) for n in (1, 3, 4, 5, 17)])")
+    assert outputs == [[0.5]] * 5
+
+
+def test_a_flag_that_is_never_set_is_a_hang(call: Any) -> None:
+    set_by_vector = "hivm.hir.sync_block_set[<VECTOR>, <PIPE_MTE3>, <PIPE_S>] flag = 13 ffts_base_addr = %arg0"
+    error = call(f"report(error_of(attention, 128, ({set_by_vector!r}, 'hivm.hir.set_mask_norm')))")
+    assert "block 0 cube core: line" in error
+    assert "waits for a flag that no other core sets: the kernel would hang" in error
+
+
+def test_a_flag_that_nobody_waits_for_is_an_error(call: Any) -> None:
+    wait = "hivm.hir.sync_block_wait[<VECTOR>, <PIPE_FIX>, <PIPE_S>] flag = 0"
+    error = call(
+        f"report(error_of(relu, 'matmul_relu_64x64x64_odd', 64, 64, 64, ({wait!r}, 'hivm.hir.set_mask_norm')))"
+    )
+    assert "2 flags between its cores are still set at the end" in error
+
+
+def test_flags_have_numbers_and_limits(call: Any) -> None:
+    number = "flag = 0"
+    error = call(f"report(error_of(relu, 'matmul_relu_64x64x64_odd', 64, 64, 64, ({number!r}, 'flag = 16')))")
+    assert "block flag 16; there are 0 to 15" in error
+
+
+def test_blocks_that_meet_must_run_at_the_same_time(call: Any) -> None:
+    """20 cube cores: 20 blocks can meet, more would hang."""
+    few, many = call(
+        """
+few = relu("matmul_relu_option_block_all", 64 * 20, 64, 64)[0][2]
+report([sorted(set(few.tolist())), error_of(relu, "matmul_relu_option_block_all", 64 * 21, 64, 64)])
+"""
+    )
+    assert few == [64.0]
+    assert "with 21 blocks: they wait for each other but only 20 run at the same time" in many
+
+
+def test_the_vector_half_comes_after_the_cube_half(call: Any) -> None:
+    """The epilogue waits for the product: the times add up instead of overlapping."""
+    mixed, alone = (
+        call(
+            """
+report([relu("matmul_relu_64x64x64_odd", 64, 64, k)[1][1] for k in (64, 4096)]
+       + [product("matmul_fp16_64x64x64_odd", 64, 64, k, 64, 64)[1][1] for k in (64, 4096)])
+"""
+        ),
+        None,
+    )
+    (short, long), (short_alone, long_alone) = mixed[:2], mixed[2:]
+    assert short > short_alone + 300
+    assert long > long_alone + 300
+    assert long - short == pytest.approx(long_alone - short_alone, rel=0.05)
+    assert alone is None
+
+
+def test_double_buffering_hides_the_loads(call: Any) -> None:
+    """The same product with and without a second buffer in L1, over 32 steps of the depth."""
+    double, single = call(
+        """
+report([product(name, 512, 512, 2048, 64, 64)[1][1]
+        for name in ("matmul_fp16_64x64x64", "matmul_option_no_multibuffer")])
+"""
+    )
+    assert double < 0.8 * single
+
+
+def test_cube_time_grows_with_the_work(call: Any) -> None:
+    """A 16 x 16 x 16 product per cycle and core is the limit: no launch is faster than 20 cores at that rate."""
+    times = call("report([product('matmul_fp16_128x128x128', 1280, 1024, k, 128, 128)[1][1] for k in (512, 1024)])")
+    for depth, ns in zip((512, 1024), times, strict=True):
+        assert ns > 1280 * 1024 * depth / (20 * 4096 * 1.8)
+    assert 1.5 < times[1] / times[0] < 2.1
+
+
+def test_a_mixed_launch_is_recognised(call: Any) -> None:
+    """What it reads of its workspace it has written itself, so an unchanged launch is not executed again."""
+    first, repeated, changed, values = call(
+        """
+half = lambda *shape: np.full(shape, 0.5, np.float16)
+q, k, v = half(256, 64), half(2048, 64), half(2048, 64)
+name = "attention_fp16"
+go, addresses, fixture = prepare(name, [q, k, v, np.zeros_like(q), 0.125, 2048], (4,), load(name))
+def timed(count):
+    begin = time.perf_counter()
+    for _ in range(count):
+        go()
+    acl.sync()
+    return (time.perf_counter() - begin) / count
+first, repeated = timed(1), timed(50)
+acl.upload(addresses[2], (v * 2).tobytes())
+changed = timed(1)
+report([first, repeated, changed, sorted(set(np.frombuffer(acl.download(addresses[3], q.nbytes), np.float16).tolist()))])
+"""
+    )
+    assert repeated < first / 5
+    assert changed > repeated * 5
+    assert values == [1.0]
+
+
+def test_durations_and_results_repeat(call: Any) -> None:
+    """Cores take turns and blocks are spread over host threads; nothing of it shows."""
+    code = """
+arrays, times = attention(320, blocks=7)
+many = product("matmul_fp16_64x64x64_odd", 333, 222, 111, 64, 64)
+report([times, many[1], arrays[3].tobytes().hex(), many[0][2].tobytes().hex()])
+"""
+    assert call(code) == call(code)
