@@ -26,7 +26,7 @@ BlockGroup::BlockGroup(const KernelCode& kernel, const Launch& launch, int block
 void BlockGroup::add_member(const std::shared_ptr<const Code>& code, const Launch& launch,
                             const CorePlace& place, int block, GlobalGuard& guard, Traffic& traffic) {
   Member& member = members_.emplace_back();
-  member.core = std::make_unique<SimulatedCore>(place, guard, traffic);
+  member.core = std::make_unique<SimulatedCore>(place, guard, traffic, launch.check_races);
   member.code = code.get();
   member.block = block;
   member.frame = make_frame(*code, *member.core);

@@ -36,6 +36,7 @@ struct Frame {
   const Instruction* waiting = nullptr;  // stopped here until another core of the block has run
   int64_t cycles = 0;                    // spent on the scalar unit since the core was last told
   int64_t loops_left = 0;
+  bool check_races = false;
 };
 
 // Executes an instruction and returns the next one; nullptr at the end of the function, and where the core

@@ -39,6 +39,7 @@ void add_transfer(const Transfer& t, double l2_rate, Cycles& busy, Cycles& laten
 void SimulatedCore::start_block(int64_t block, const std::array<int64_t, 4>& local_bytes) {
   block_ = block;
   timeline_.reset();
+  if (races_) races_->reset();
   scalar_busy_ = 0;
   for (const Space space : {Space::Ub, Space::L1, Space::L0c})
     memory_.fill(space, local_bytes[static_cast<size_t>(space)]);
@@ -51,6 +52,7 @@ void SimulatedCore::check_global(const View& view) {
 }
 
 void SimulatedCore::issue(const Work& work) {
+  if (races_) races_->issue(work);
   const double own = latency_of(work.pipe);
   Cycles busy{work.cycles, work.cycles}, latency{own, own};
   if (work.gm_read) add_transfer(traffic_.read(*work.gm_read), cost::kL2ReadBytesPerCycle, busy, latency);

@@ -3,6 +3,7 @@
 #include "hivm/block_sync.h"
 #include "hivm/execution_core.h"
 #include "hivm/memory.h"
+#include "hivm/race_check.h"
 #include "hivm/timeline.h"
 #include "hivm/traffic.h"
 
@@ -21,8 +22,10 @@ struct CorePlace {
 // thread share a Traffic and a GlobalGuard.
 class SimulatedCore final : public ExecutionCore {
  public:
-  SimulatedCore(const CorePlace& place, GlobalGuard& guard, Traffic& traffic)
-      : place_(place), memory_(place.kind), guard_(guard), traffic_(traffic) {}
+  SimulatedCore(const CorePlace& place, GlobalGuard& guard, Traffic& traffic, bool check_races)
+      : place_(place), memory_(place.kind), guard_(guard), traffic_(traffic) {
+    if (check_races) races_ = std::make_unique<RaceCheck>();
+  }
 
   // Begins a block: clean flags and time zero. `local_bytes`: by Space, how much to fill (see
   // LocalMemory::fill).
@@ -35,11 +38,16 @@ class SimulatedCore final : public ExecutionCore {
   void issue(const Work& work) override;
   void set_flag(Pipe source, Pipe target, int64_t event) override {
     timeline_.set_flag(source, target, event);
+    if (races_) races_->set_flag(source, target, event);
   }
   void wait_flag(Pipe source, Pipe target, int64_t event) override {
     timeline_.wait_flag(source, target, event);
+    if (races_) races_->wait_flag(source, target, event);
   }
-  void barrier(Pipe pipe) override { timeline_.barrier(pipe); }
+  void barrier(Pipe pipe) override {
+    timeline_.barrier(pipe);
+    if (races_) races_->barrier(pipe);
+  }
   int64_t block_index() const override { return block_; }
 
   // ExecutionCore
@@ -48,6 +56,11 @@ class SimulatedCore final : public ExecutionCore {
   int64_t local_bytes(Space space) const override { return memory_.bytes(space); }
   void scalar_load(const std::byte* begin, int64_t bytes) override;
   void scalar_store(const std::byte* begin, int64_t bytes) override;
+  bool checks_races() const override { return races_ != nullptr; }
+  void enter(const std::string& what, int line) override { races_->enter(what, line); }
+  void scalar_touch(Space space, const std::byte* begin, int64_t bytes, bool write) override {
+    races_->access(Pipe::S, space, {begin, begin + bytes}, write);
+  }
   int64_t sub_block_index() const override { return place_.sub_block; }
   void set_block_flag(Pipe source, int64_t flag, bool all_blocks) override;
   bool wait_block_flag(Pipe target, int64_t flag, bool all_blocks) override;
@@ -59,6 +72,7 @@ class SimulatedCore final : public ExecutionCore {
   GlobalGuard& guard_;
   Traffic& traffic_;
   Timeline timeline_;
+  std::unique_ptr<RaceCheck> races_;  // null unless the launch is checked
   int64_t block_ = 0;
   double scalar_busy_ = 0;
 };

@@ -41,8 +41,9 @@ void run_blocks(const KernelCode& kernel, const Launch& launch, const GlobalMemo
 
 void run_together(const KernelCode& kernel, const Launch& launch, const GlobalMemory& memory, Part& part) {
   if (part.count > static_cast<uint32_t>(cores_of(kernel))) {
-    throw ExecutionError("with " + std::to_string(part.count) + " blocks: they wait for each other but only " +
-                         std::to_string(cores_of(kernel)) + " run at the same time: the kernel would hang");
+    throw ExecutionError("with " + std::to_string(part.count) +
+                         " blocks: they wait for each other but only " + std::to_string(cores_of(kernel)) +
+                         " run at the same time: the kernel would hang");
   }
   const int blocks = static_cast<int>(part.count);
   GlobalGuard guard(memory);

@@ -1,5 +1,7 @@
 // What instructions need of a core beyond what micro-kernels see (hivm::Core).
 #pragma once
+#include <string>
+
 #include "hivm/micro.h"
 
 namespace hivm {
@@ -14,6 +16,12 @@ class ExecutionCore : public Core {
   // One element read or written by the scalar unit in global memory; checks the address and takes the time.
   virtual void scalar_load(const std::byte* begin, int64_t bytes) = 0;
   virtual void scalar_store(const std::byte* begin, int64_t bytes) = 0;
+
+  // For the race check: whether it is on, what comes next, and one element of local memory that the scalar
+  // unit touches.
+  virtual bool checks_races() const = 0;
+  virtual void enter(const std::string& what, int line) = 0;
+  virtual void scalar_touch(Space space, const std::byte* begin, int64_t bytes, bool write) = 0;
 
   // Which of the two vector cores of a block this is; 0 for a cube core.
   virtual int64_t sub_block_index() const = 0;

@@ -27,6 +27,7 @@ struct Launch {
   uint32_t blocks = 0;
   const void* arguments = nullptr;  // the packed argument struct
   uint32_t argument_bytes = 0;
+  bool check_races = false;  // fail where nothing orders two accesses to local memory; slow
 };
 
 // Durations are those of the device alone, without what the stream adds for starting a task.

@@ -111,6 +111,7 @@ Next call(Next p, Frame& f) {
     for (const Argument& argument : arguments) {
       if (argument.is_view) check_view(f, argument.view);
     }
+    if (f.check_races) f.core->enter(site.name, p->line);
     site.kernel->run(*f.core, arguments);
   } catch (const ExecutionError& error) {
     const std::string what = error.what();

@@ -69,6 +69,10 @@ std::byte* element_at(Next p, Frame& f, int64_t& bit) {
     bad(p, "element at byte " + std::to_string(static_cast<int64_t>(address)) + " of " + space_name(v.space) +
                ", which has " + std::to_string(f.core->local_bytes(v.space)) + " bytes");
   }
+  if (f.check_races) {
+    f.core->enter(kStore ? "memref.store" : "memref.load", p->line);
+    f.core->scalar_touch(v.space, at, bytes, kStore);
+  }
   return at;
 }
 

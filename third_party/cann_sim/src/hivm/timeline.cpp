@@ -8,16 +8,17 @@
 namespace hivm {
 namespace {
 
-const char* name(Pipe pipe) {
-  constexpr const char* kNames[] = {"S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX", "ALL"};
-  return kNames[static_cast<int>(pipe)];
-}
-
 std::string flag_name(Pipe source, Pipe target, int64_t event) {
-  return std::string("flag ") + name(source) + "->" + name(target) + " event " + std::to_string(event);
+  return std::string("flag ") + pipe_name(source) + "->" + pipe_name(target) + " event " +
+         std::to_string(event);
 }
 
 }  // namespace
+
+const char* pipe_name(Pipe pipe) {
+  constexpr const char* kNames[] = {"S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX", "ALL"};
+  return kNames[static_cast<int>(pipe)];
+}
 
 void Timeline::issue(Pipe pipe, const Cycles& busy, const Cycles& latency) {
   const int p = static_cast<int>(pipe);

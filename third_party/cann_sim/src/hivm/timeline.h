@@ -17,6 +17,8 @@ enum Scenario : int { kCold = 0, kWarm = 1, kScenarios = 2 };
 
 using Cycles = std::array<double, kScenarios>;
 
+const char* pipe_name(Pipe pipe);
+
 class Timeline {
  public:
   static constexpr int kEvents = 16;  // per pair of pipes; the compiler uses 0 to 7

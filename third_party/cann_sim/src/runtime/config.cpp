@@ -57,6 +57,7 @@ Config read() {
   c.jitter = number("CANN_SIM_JITTER", 0, 0, 1);
   c.drift_per_second = number("CANN_SIM_DRIFT", 0, -1, 1000);
   c.blocked_wait_ms = static_cast<int64_t>(number("CANN_SIM_BLOCKED_WAIT_MS", 1000, 0, 1e6));
+  c.check_races = number("CANN_SIM_CHECK_RACES", 0, 0, 1) != 0;
   if (const char* value = text("CANN_SIM_OUTLIERS")) {
     const char* at = value;
     double p = 0, factor = 1;

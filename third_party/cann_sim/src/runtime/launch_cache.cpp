@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/config.h"
 #include "runtime/faults.h"
 
 namespace cann_sim {
@@ -27,6 +28,7 @@ Effect LaunchCache::execute(const Function& function, uint32_t blocks, const std
   launch.blocks = blocks;
   launch.arguments = arguments.data();
   launch.argument_bytes = static_cast<uint32_t>(arguments.size());
+  launch.check_races = config().check_races;
   try {
     hivm::Report report = function.program->run(launch, memory);
     Effect effect;
