@@ -2,8 +2,8 @@
 
     python hivm_mutants.py --out FILE NAME ...
 
-FILE gets a JSON list of ``{"name", "line", "removed", "error"}``, one row for each ``wait_flag`` and ``pipe_barrier`` of
-each module. Expects the environment of the simulator with ``CANN_SIM_CHECK_RACES=1``.
+FILE gets a JSON list of ``{"name", "line", "removed", "error"}``, one row for each ``wait_flag`` and each
+``pipe_barrier`` of each module. Expects the environment of the simulator with ``CANN_SIM_CHECK_RACES=1``.
 """
 
 from __future__ import annotations
