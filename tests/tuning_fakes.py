@@ -10,6 +10,7 @@ import collections
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -203,24 +204,42 @@ def _fake_backend() -> Any:
     return type("FakeBackend", (BaseBackend,), members)(None)
 
 
-@pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[World]:
-    """A made-up device as the active one, seen by tuners of ``tuner()`` and by ``StockTuner``."""
-    made = World()
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
-    for variable in ("TRITON_ASCEND_TUNE", "TRITON_BENCH_METHOD", "TRITON_PRINT_AUTOTUNING", "TRITON_CACHE_AUTOTUNING"):
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("TRITON_ASCEND_TUNE_WORKERS", "1")  # compilations in the order of the candidates
+@contextmanager
+def active(made: World) -> Iterator[None]:
+    """Makes ``made`` the active device of this process, seen by tuners of ``tuner()`` and by ``StockTuner``."""
+    replaced = []
     if "ascend" not in triton.backends.backends:
-        for module in (triton.compiler, triton.compiler.compiler):
-            monkeypatch.setattr(module, "make_backend", lambda target: _fake_backend())
-    monkeypatch.setattr(triton.compiler, "compile", made.compile)
-    store.failures.forget()
+        replaced += [(module, "make_backend", lambda target: _fake_backend()) for module in _COMPILERS]
+    replaced.append((triton.compiler, "compile", made.compile))
+    originals = [(module, name, getattr(module, name)) for module, name, _ in replaced]
+    for module, name, value in replaced:
+        setattr(module, name, value)
     before = driver.active if getattr(driver, "_active", None) is not None else None
     driver.set_active(FakeDriver(made))
-    yield made
-    # From Triton 3.5 on a driver may be asked for at any time; before, there is a default that is made when it is used.
-    driver.set_active(before) if hasattr(driver, "_active") else driver.reset_active()
+    try:
+        yield
+    finally:
+        # From Triton 3.5 on a driver may be asked for at any time; before, a default is made when it is used.
+        driver.set_active(before) if hasattr(driver, "_active") else driver.reset_active()
+        for module, name, value in originals:
+            setattr(module, name, value)
+
+
+_COMPILERS = (triton.compiler, triton.compiler.compiler)
+_VARIABLES = ("TRITON_ASCEND_TUNE", "TRITON_BENCH_METHOD", "TRITON_PRINT_AUTOTUNING", "TRITON_CACHE_AUTOTUNING")
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[World]:
+    """A made-up device as the active one, with an empty cache folder of its own."""
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+    for variable in _VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("TRITON_ASCEND_TUNE_WORKERS", "1")  # compilations in the order of the candidates
+    store.failures.forget()
+    made = World()
+    with active(made):
+        yield made
 
 
 _names = itertools.count()

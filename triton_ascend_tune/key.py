@@ -3,8 +3,8 @@
 The rule. Two calls of one tuner share a choice if and only if they agree in
 
 1. the value of every argument named in ``key``, defaults filled in, however it was passed (positionally, by keyword, in
-   any order), mapped as the user asks (``key_mapping``). Values compare as Python compares them. A name that nobody gives a value to counts as not given. A tensor
-   counts by its shape, an unhashable value by a digest of its contents;
+   any order), mapped as the user asks (``key_mapping``). Values compare as Python compares them. A name that nobody
+   gives a value to counts as not given. A tensor counts by its shape, an unhashable value by a digest of its contents;
 2. for every argument that is no constexpr: its dtype if it has one, whether it is None, or neither;
 3. the device and the target (backend and architecture);
 4. the compile options of the call (keywords that are no kernel arguments), without grid, warmup and stream.
@@ -78,8 +78,9 @@ def key_function(
 ) -> Callable[..., Key]:
     """Compiles ``build(place, *args, **kwargs) -> Key`` for the calls of ``kernel``; ``names`` are the ones in ``key``.
 
-    ``maps``: argument -> what the user maps its value by (see ``key_mapping``). ``place`` is a string for device and target. The built function raises TypeError for arguments that do not fit the
-    kernel's signature, in Python's own words.
+    ``maps``: argument -> what the user maps its value by (see ``key_mapping``). ``place`` is a string for device and
+    target. The built function raises TypeError for arguments that do not fit the kernel's signature, in Python's own
+    words.
     """
     taken = {p.name for p in parameters}
     wanted = [name for name in dict.fromkeys(names) if name in taken]

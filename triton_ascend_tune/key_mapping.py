@@ -23,17 +23,17 @@ ATTRIBUTE = "tune_key_map"
 POWER_OF_TWO = "power_of_two"
 
 _ALLOWED = (
-    f"{POWER_OF_TWO!r} (rounds up), a positive int (rounds up to a multiple of it), a rising list of ints (the first that "
-    "is not less; what is above them all is one more), a function"
+    f"{POWER_OF_TWO!r} (rounds up), a positive int (rounds up to a multiple of it), a rising list of ints (the first "
+    "that is not less; what is above them all is one more), a function"
 )
 
 
 class key_map:  # noqa: N801 - used like a function
     """Decorates what ``triton.autotune`` made: how values in ``key`` are mapped before they are compared.
 
-    For each argument one of: ``"power_of_two"``, rounds up; a positive int, rounds up to a multiple of it; a rising list
-    of ints, the first that is not less, and all that is above counts as one more; a function of the value. The first
-    three leave what is no int as it is.
+    For each argument one of: ``"power_of_two"``, rounds up; a positive int, rounds up to a multiple of it; a rising
+    list of ints, the first that is not less, and all that is above counts as one more; a function of the value. The
+    first three leave what is no int as it is.
 
     ValueError names an argument that is not in the kernel's ``key``, or a mapping that is none; TypeError what is no
     tuner.

@@ -24,7 +24,10 @@ class Plan:
     """The prepared part of a tuner's launches."""
 
     def __init__(self, keys: Any, base_fn: Any, arg_names: Any, fn: Any, maps: Any = None) -> None:
-        """``maps``: what ``key_mapping`` has left on the tuner. ``keys`` is what the tuner got as ``key``: names, or (triton-ascend's generator) axes with their names."""
+        """``keys`` is what the tuner got as ``key``: names, or (triton-ascend's generator) axes with their names.
+
+        ``maps``: what ``key_mapping`` has left on the tuner.
+        """
         from triton.runtime.driver import driver
 
         self.keys = keys

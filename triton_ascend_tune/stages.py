@@ -69,15 +69,17 @@ class Progress:
     def show(self, kernel: str, step: str) -> None:
         if time.monotonic() - self._begin < SHOW_AFTER_S:
             return
-        from rich.console import Console
-        from rich.live import Live
-        from rich.markup import escape
-
+        try:
+            from rich.console import Console
+            from rich.live import Live
+            from rich.text import Text
+        except ImportError:  # installed without its dependencies
+            return
         if self._status is None:
             self._status = Live(console=Console(stderr=True), auto_refresh=False, transient=True)
             self._status.start()
         elapsed = time.monotonic() - self._begin
-        self._status.update(f"tuning {escape(kernel)}: {escape(step)}, {elapsed:.0f} s", refresh=True)
+        self._status.update(Text(f"tuning {kernel}: {step}, {elapsed:.0f} s"), refresh=True)
 
     def close(self) -> None:
         if self._status is not None:
