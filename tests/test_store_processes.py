@@ -86,7 +86,7 @@ def test_killed_at_ten_random_moments_it_goes_on_where_it_was(tmp_path: Path) ->
         if kills < 10:
             while not lines(log):
                 time.sleep(0.001)
-            # Each run gets through about a tenth of a whole tuning before it ends, so that ten of them are all cut short.
+            # Each run gets through about a tenth of a whole tuning, so that all ten of them are cut short.
             time.sleep(dice.uniform(0.0, 0.1))
             process.kill()
             process.join(60)

@@ -286,7 +286,8 @@ class Tuner:
             return measured
 
         compiles_first = not hooks.change_arguments
-        memory = open_memory(self, plan, place, key, arguments, do_bench or protocol, compiles_first)
+        with stages.of("store"):
+            memory = open_memory(self, plan, place, key, arguments, do_bench or protocol, compiles_first)
         steps = contest.Steps(
             grid=lambda each: grid.grid_of(call.keywords.get("grid"), plan.bound(arguments(each))),
             refused=lambda value: grid.refused(value, place.target, settings.spreads_blocks()),
