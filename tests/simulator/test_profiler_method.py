@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +144,19 @@ def test_switching_the_method_in_one_process(good: Any) -> None:
     assert (good["afresh"]["method"], good["afresh"]["sessions"], good["afresh"]["entries"]) == ("profiler", 1, 1)
 
 
+def test_one_kernel_of_several_in_a_call(sim_env: Any) -> None:
+    """About 5, 20 and 3 us: events time all three, the profiler the one that is asked for. Launchers of two
+    signatures report their names, each of them.
+    """
+    example = Path(__file__).resolve().parents[2] / "examples" / "08_one_kernel_of_several.py"
+    command = [sys.executable, str(example)]
+    done = subprocess.run(command, env=sim_env, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    events, whole, one = (float(time) for time in re.findall(r"([0-9.]+) us$", done.stdout, re.MULTILINE))
+    assert 27.0 < whole < 29.0 and whole < events < whole + 2.0
+    assert 19.5 < one < 20.5
+
+
 # -- faults of the simulated CANN --------------------------------------------------------------------------------------
 
 FAULTY = """
@@ -184,6 +200,9 @@ def test_lost_rows_ahead_of_the_first_run_do_no_harm(run_on_sim: Any, tmp_path: 
 
 CONDITIONS = """
 from unittest import mock
+import re
+import subprocess
+import sys
 from pathlib import Path
 os.environ["TRITON_BENCH_METHOD"] = "npu"
 answers = {}

@@ -8,9 +8,9 @@ using profiling::profiler;
 
 extern "C" {
 
-int32_t MsprofRegisterCallback(uint32_t module, ProfCommandHandle handler) {
+int32_t MsprofRegisterCallback(uint32_t, ProfCommandHandle handler) {
   if (!handler) return -1;
-  profiler().add_handler(module, handler);
+  profiler().add_handler(handler);
   return MSPROF_ERROR_NONE;
 }
 

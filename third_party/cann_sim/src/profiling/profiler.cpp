@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <utility>
@@ -68,7 +69,7 @@ aclError Profiler::start(const aclprofConfig& config) {
     session_ = std::move(session);
     owner_ = getpid();
     recorder_.begin(session_.devices);
-    to_call = handlers();
+    to_call = handlers_;
   }
   notify(to_call, PROF_COMMANDHANDLE_TYPE_START);
   return ACL_SUCCESS;
@@ -80,7 +81,7 @@ aclError Profiler::stop() {
     const Guard guard(engine());
     if (!recorder_.active()) return set_error(ACL_ERROR_PROF_NOT_RUN, "aclprofStop: no profile is running");
     const std::vector<ProfiledTask> tasks = recorder_.end();
-    to_call = handlers();
+    to_call = handlers_;
     try {
       if (owner_ == getpid()) write_tasks(session_, tasks);
     } catch (const std::exception& error) {
@@ -89,12 +90,6 @@ aclError Profiler::stop() {
   }
   notify(to_call, PROF_COMMANDHANDLE_TYPE_STOP);
   return ACL_SUCCESS;
-}
-
-std::vector<ProfCommandHandle> Profiler::handlers() const {
-  std::vector<ProfCommandHandle> all;
-  for (const auto& [module, handler] : handlers_) all.push_back(handler);
-  return all;
 }
 
 // Without the lock: a handler may call back.
@@ -113,11 +108,12 @@ void Profiler::notify(const std::vector<ProfCommandHandle>& handlers, MsprofComm
   for (const ProfCommandHandle handler : handlers) handler(PROF_CTRL_SWITCH, &message, sizeof message);
 }
 
-void Profiler::add_handler(uint32_t module, ProfCommandHandle handler) {
+void Profiler::add_handler(ProfCommandHandle handler) {
   bool late = false;
   {
     const Guard guard(engine());
-    handlers_[module] = handler;
+    if (std::find(handlers_.begin(), handlers_.end(), handler) == handlers_.end())
+      handlers_.push_back(handler);
     late = recorder_.active();
   }
   if (late) notify({handler}, PROF_COMMANDHANDLE_TYPE_START);

@@ -8,7 +8,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -34,9 +33,9 @@ class Profiler {
   aclError start(const aclprofConfig& config);
   aclError stop();
 
-  // A module may register while a session runs: a launcher registers when it is loaded. A later handler
-  // replaces the module's earlier one.
-  void add_handler(uint32_t module, ProfCommandHandle handler);
+  // A module may register while a session runs: a launcher registers when it is loaded. All of a module's
+  // handlers are called: each launcher that triton-ascend compiles registers one of its own for module 8.
+  void add_handler(ProfCommandHandle handler);
 
   uint64_t hash(const std::string& text);
   void report(const MsprofApi& api);
@@ -46,13 +45,12 @@ class Profiler {
  private:
   std::string text_of(uint64_t hash) const;
   void notify(const std::vector<ProfCommandHandle>& handlers, MsprofCommandHandleType command) const;
-  std::vector<ProfCommandHandle> handlers() const;
 
   Recorder recorder_;
   std::string root_;
   Session session_;
-  pid_t owner_ = 0;                                 // of the session
-  std::map<uint32_t, ProfCommandHandle> handlers_;  // by module
+  pid_t owner_ = 0;  // of the session
+  std::vector<ProfCommandHandle> handlers_;
   std::unordered_map<uint64_t, std::string> texts_;
 };
 
