@@ -1,0 +1,467 @@
+"""The axes of a kernel: one per dimension of its data, with what walks it and which parameter cuts it.
+
+Everything is read off one ``Trace``. An axis is a set of ``arange`` calls that walk the same dimension of the same
+tensors. Of its index (``pid * BLOCK + start + arange``) each term says something: a program id times a parameter makes
+that the *split* parameter, the elements that one program owns; an iteration of a loop times a parameter makes that the
+*tiling* parameter, the elements of one iteration. Terms are read where they are certain, in comparisons and block
+pointers; in an address they are told apart by the strides. What cannot be told becomes a ``Note``, never a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from triton_ascend_tune.candidates import symbol
+from triton_ascend_tune.candidates.read import Reader
+from triton_ascend_tune.candidates.symbol import DATA, ITERATION, LANE, OPERATION, PARAM, PID, PROGRAMS, Atom, Poly
+from triton_ascend_tune.candidates.trace import Bound, Items, Known, Note, Thing, Trace, Value
+
+NAMES = ("x", "y", "z", "w", "v", "t")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One dimension of a kernel's data.
+
+    ``length``: its elements, over the kernel's arguments; None if that could not be told. ``split``, ``tiling``: the
+    parameters described above. ``whole``: a parameter that nothing moves along the axis, so that it must cover all of
+    it. ``tile``: elements per ``arange``. ``contiguous``: whether neighbours on it are neighbours in memory.
+    ``reduced``: whether it is summed (or the like) away. ``grid_dim``: the grid dimension whose programs walk it.
+    ``dealt``: programs take turns, so that a tile may have any size whatever the grid.
+    """
+
+    name: str
+    length: Poly | None = None
+    split: str | None = None
+    tiling: str | None = None
+    whole: str | None = None
+    tile: Poly | None = None
+    contiguous: bool = False
+    reduced: bool = False
+    grid_dim: int | None = None
+    dealt: bool = False
+    line: int = 0
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for name in (self.split, self.tiling, self.whole) if name))
+
+    def __str__(self) -> str:
+        parts = [f"{self.name}: length {self.length if self.length is not None else 'unknown'}"]
+        parts += [f"{what} {name}" for what in ("split", "tiling", "whole") if (name := getattr(self, what))]
+        parts += [what for what in ("contiguous", "reduced", "dealt") if getattr(self, what)]
+        if self.grid_dim is not None:
+            parts.append(f"grid dimension {self.grid_dim}")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """``tunables``: constexprs without a value. ``unmapped``: those of them that belong to no axis."""
+
+    axes: tuple[Axis, ...]
+    tunables: tuple[str, ...]
+    unmapped: tuple[str, ...]
+    notes: tuple[Note, ...]
+    trace: Trace = field(compare=False, repr=False)
+    values: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def is_cube(self) -> bool:
+        return bool(self.trace.dots)
+
+    def axis(self, name: str) -> Axis:
+        return next(axis for axis in self.axes if axis.name == name)
+
+    def axes_of(self, parameter: str) -> list[Axis]:
+        return [axis for axis in self.axes if parameter in axis.parameters]
+
+    def size(self, axis: Axis) -> int | None:
+        """The number of elements on ``axis`` in this call; None if it is not known."""
+        return None if axis.length is None else symbol.evaluate(axis.length, self.values)
+
+
+def analyse(
+    function: Any, given: Mapping[str, Any], keys: Collection[str] = (), derived: Collection[str] = ()
+) -> Analysis:
+    """The axes of ``function``, a JIT function, in a call with the arguments ``given`` by name.
+
+    ``keys``: arguments that the tuning key names, preferred as lengths. ``derived``: constexprs that heuristics give
+    values to; they are not tunable. SyntaxError and the like of a source that cannot be read are raised.
+    """
+    arguments, values, tunables = _arguments(function, given, derived)
+    reader = Reader(values)
+    reader.read(function, arguments)
+    return _Axes(reader.trace, tunables, keys).analysis()
+
+
+def _arguments(
+    function: Any, given: Mapping[str, Any], derived: Collection[str]
+) -> tuple[dict[str, Thing], dict[str, int], tuple[str, ...]]:
+    import inspect
+
+    arguments: dict[str, Thing] = {}
+    values: dict[str, int] = {}
+    tunables = []
+    for parameter in function.params:
+        name, default = parameter.name, parameter.default
+        value = given.get(name, default)
+        missing = name not in given and default is inspect.Parameter.empty
+        if type(value).__name__ == "constexpr":
+            value = value.value
+        if missing:
+            arguments[name] = Value(symbol.param(name))
+            if parameter.is_constexpr and name not in derived:
+                tunables.append(name)
+        elif hasattr(value, "dtype") and not isinstance(value, type):
+            arguments[name] = Value(symbol.param(name), dtype=_dtype_name(value.dtype), pointer=True)
+        elif isinstance(value, bool) or value is None or isinstance(value, str) or callable(value):
+            arguments[name] = Known(value)
+        elif isinstance(value, int):
+            arguments[name] = Value(symbol.param(name))
+            values[name] = value
+        elif isinstance(value, float):
+            arguments[name] = Known(value) if parameter.is_constexpr else Value(symbol.param(name), dtype="float32")
+        elif isinstance(value, (tuple, list)):
+            arguments[name] = Items(tuple(Value(symbol.number(int(each))) for each in value if isinstance(each, int)))
+        else:
+            arguments[name] = Known(value)
+    return arguments, values, tuple(tunables)
+
+
+def _dtype_name(dtype: Any) -> str:
+    return str(dtype).rpartition(".")[2]
+
+
+@dataclass
+class _Draft:
+    """An axis in the making: its lanes, and what was found of each."""
+
+    lanes: set[Atom]
+    extent: Poly
+    line: int
+    lengths: list[tuple[Poly, int]] = field(default_factory=list)
+    terms: list[tuple[symbol.Monomial, int]] = field(default_factory=list)
+    bounded: bool = False
+    contiguous: bool = False
+    reduced: bool = False
+    accessed: bool = False
+    stored: bool = False
+    distance: int = -1
+    axis: Axis | None = None
+
+
+class _Axes:
+    """Makes axes of a trace."""
+
+    def __init__(self, trace: Trace, tunables: Sequence[str], keys: Collection[str]) -> None:
+        self.trace, self.tunables, self.keys = trace, tuple(tunables), keys
+        self.values = trace.values
+        self.drafts = self._classes()
+        self.of_lane = {lane: draft for draft in self.drafts for lane in draft.lanes}
+        self.unclaimed: list[symbol.Monomial] = []
+
+    def analysis(self) -> Analysis:
+        for bound in self.trace.bounds:
+            self._read_bound(bound)
+        for access in self.trace.accesses:
+            self._read_address(access.pointer)
+            rank = len(access.dims)
+            for place, lanes in enumerate(access.dims):
+                for lane in lanes:
+                    draft = self.of_lane[lane]
+                    draft.accessed = True
+                    draft.stored |= access.kind != "load"
+                    draft.distance = max(draft.distance, rank - 1 - place)
+        for lanes, _ in self.trace.reduced:
+            for lane in lanes:
+                self.of_lane[lane].reduced = True
+        for draft in self.drafts:
+            draft.axis = self._axis_of(draft)
+        drafts = self._merged([draft for draft in self.drafts if draft.accessed or draft.axis.parameters])  # type: ignore[union-attr]
+        drafts.sort(key=lambda draft: (not draft.stored, -draft.distance))
+        axes = [draft.axis for draft in drafts if draft.axis is not None]
+        axes = self._scalar_axes({axis.grid_dim for axis in axes}) + axes
+        named = tuple(replace(axis, name=_name(place)) for place, axis in enumerate(axes))
+        mapped = {parameter for axis in named for parameter in axis.parameters}
+        unmapped = tuple(name for name in self.tunables if name not in mapped)
+        self._note_gaps(named, unmapped)
+        return Analysis(named, self.tunables, unmapped, tuple(self.trace.notes), self.trace, self.values)
+
+    def _classes(self) -> list[_Draft]:
+        """Lanes that meet in one dimension of a tensor walk the same axis, unless programs walk them differently."""
+        drafts = {lane: _Draft({lane}, extent, line) for lane, (extent, line) in self.trace.lanes.items()}
+        apart = {frozenset((a, b)) for access in self.trace.accesses for a, b in _different_dims(access.dims)}
+        for lanes in self.trace.joined:
+            first, *others = sorted(lanes, key=str)
+            for other in others:
+                one, two = drafts[first], drafts[other]
+                clash = any(frozenset((a, b)) in apart for a in one.lanes for b in two.lanes)
+                if one is two or clash:
+                    continue
+                one.lanes |= two.lanes
+                one.line = min(one.line, two.line)
+                for lane in two.lanes:
+                    drafts[lane] = one
+        return list({id(draft): draft for draft in drafts.values()}.values())
+
+    # Evidence.
+
+    def _read_bound(self, bound: Bound) -> None:
+        draft = self.of_lane[bound.lane]
+        draft.bounded = True
+        draft.terms += [term for term in bound.index.terms if term[0] and bound.lane not in term[0]]
+        if bound.length.has(DATA) and not bound.length.parameters:
+            self.trace.note("a length is loaded from memory, so it is not known before the launch", bound.line)
+        elif self._is_length(bound.length):
+            draft.lengths.append((bound.length, bound.line))
+
+    def _is_length(self, poly: Poly) -> bool:
+        """Whether ``poly`` can be the length of an axis: known before the launch, whatever is chosen."""
+        if poly.has(PID, PROGRAMS, ITERATION, LANE, DATA) or poly.parameters & set(self.tunables):
+            return False
+        value = symbol.evaluate(poly, self.values)
+        return bool(poly.parameters) if value is None else value > 0
+
+    def _read_address(self, pointer: Poly) -> None:
+        strides: dict[Atom, tuple[symbol.Monomial, int]] = {}
+        for monomial, coefficient in pointer.terms:
+            for lane in symbol.factors(monomial, LANE):
+                stride = tuple(atom for atom in monomial if atom != lane)
+                strides[lane] = (stride, coefficient)
+                scale = symbol.evaluate(Poly(((stride, coefficient),)), self.values)
+                self.of_lane[lane].contiguous |= scale == 1
+        for term in pointer.terms:
+            kinds = {atom.kind for each in term[0] for atom in each.deep}
+            if LANE in kinds or not kinds & {PID, ITERATION}:
+                continue
+            if any(term in self.of_lane[lane].terms for lane in strides):
+                continue  # a comparison has said already whose it is
+            quotients = {lane: symbol.divided(term, stride) for lane, stride in strides.items()}
+            claims = [(len(strides[lane][0]), lane, rest) for lane, rest in quotients.items() if rest is not None]
+            claims = [claim for claim in claims if self._claims(claim[1], claim[2])]
+            if not claims:
+                self.unclaimed.append(term[0])
+                continue
+            _, lane, rest = max(claims, key=lambda claim: (claim[0], str(claim[1])))
+            self.of_lane[lane].terms.append(rest)
+
+    def _claims(self, lane: Atom, term: tuple[symbol.Monomial, int]) -> bool:
+        """Whether ``term`` of an address, divided by the lane's stride, moves along the lane's axis."""
+        draft = self.of_lane[lane]
+        names = {atom.name for atom in term[0] if atom.kind == PARAM}
+        extent = draft.extent
+        if names and names == extent.parameters:
+            return True  # it moves by tiles
+        if draft.bounded:
+            return False  # what moves it is known from its mask
+        if names - set(self.tunables):
+            return False  # a stride of another axis
+        return bool(names) or any(atom.kind == OPERATION for atom in term[0]) or extent.constant is None
+
+    # Conclusions.
+
+    def _axis_of(self, draft: _Draft) -> Axis:
+        by_program, by_iteration = set(), set()
+        grid_dims: list[int] = []
+        for monomial, _ in draft.terms:
+            deep = {atom for each in monomial for atom in each.deep}
+            names = [atom.name for atom in monomial if atom.kind == PARAM and atom.name in self.tunables]
+            if len(names) > 1:  # only one of the factors can be the size of what is moved by
+                names = [name for name in names if name in draft.extent.parameters]
+            dims = sorted(int(atom.name) for atom in deep if atom.kind == PID)
+            grid_dims += dims
+            iterates = any(atom.kind == ITERATION for atom in deep)
+            if dims:
+                by_program.update(names)
+            if iterates:
+                by_iteration.update(names)
+        dealt = bool(by_iteration) and self._is_dealt(draft, by_program & by_iteration)
+        split = _choose(by_program - by_iteration, draft.extent)
+        tiling = _choose(by_iteration, draft.extent)
+        walked = split is not None or tiling is not None
+        own = draft.extent.parameters & set(self.tunables)
+        whole = None if walked or not own else sorted(own)[0]
+        if whole is not None and self._moves_by_extent(draft):
+            whole, tiling = None, whole
+        if split and tiling is None and len(own) == 1 and split not in own:
+            # One program owns ``split`` elements but looks at fewer, and no loop moves over the rest.
+            (whole,) = own
+        dims = list(dict.fromkeys(grid_dims))
+        if len(dims) > 1:
+            self.trace.note(f"more than one grid dimension walks the axis: {', '.join(map(str, dims))}", draft.line)
+        return Axis(
+            name="",
+            length=self._length(draft, walked),
+            split=split,
+            tiling=tiling,
+            whole=whole,
+            tile=draft.extent,
+            contiguous=draft.contiguous,
+            reduced=draft.reduced,
+            grid_dim=dims[0] if dims else None,
+            dealt=dealt,
+            line=draft.line,
+        )
+
+    def _is_dealt(self, draft: _Draft, both: Collection[str]) -> bool:
+        """Whether programs take turns on the axis: a program's next tile is that of others away.
+
+        ``both``: parameters by which programs as well as iterations move.
+        """
+        for monomial, _ in draft.terms:
+            kinds = {atom.kind for each in monomial for atom in each.deep}
+            if ITERATION in kinds and kinds & {PID, PROGRAMS}:
+                return True
+            if ITERATION in kinds and len(monomial) > 2 and both & {atom.name for atom in monomial}:  # type: ignore[operator]
+                return True
+        return False
+
+    def _moves_by_extent(self, draft: _Draft) -> bool:
+        """Whether an iteration moves by something that depends on the tile, though not by a plain product."""
+        return any(
+            any(atom.kind in (ITERATION, PID) for each in monomial for atom in each.deep)
+            and bool({atom.name for each in monomial for atom in each.deep if atom.kind == PARAM} & draft.extent.parameters)
+            for monomial, _ in draft.terms
+        )
+
+    def _length(self, draft: _Draft, walked: bool) -> Poly | None:
+        found = list(dict.fromkeys(poly for poly, _ in draft.lengths))
+        if not found:
+            found = list(dict.fromkeys(self._loop_lengths(draft)))
+        found = _without_shifts(found)
+        preferred = [poly for poly in found if poly.parameters & set(self.keys)]
+        chosen = (preferred or found or [None])[0]
+        different = {symbol.evaluate(poly, self.values) for poly in found if chosen is not None}
+        if len(preferred or found) > 1 and len(different) > 1:
+            others = ", ".join(str(poly) for poly in found if poly != chosen)
+            self.trace.note(f"an axis has several lengths: {chosen} is used, not {others}", draft.line)
+        if chosen is None and not walked and not draft.extent.parameters & set(self.tunables):
+            return draft.extent  # one tile is all there is of it
+        return chosen
+
+    def _loop_lengths(self, draft: _Draft) -> Iterable[Poly]:
+        """Lengths from the loops that walk the axis from end to end."""
+        for monomial, coefficient in draft.terms:
+            for counter in symbol.factors(monomial, ITERATION):
+                loop = self.trace.loops[counter]
+                if loop.stop is None or loop.step is None or coefficient != 1:
+                    continue
+                moves = Poly(((tuple(atom for atom in monomial if atom != counter), 1),))
+                if loop.start is not None and not loop.start.has(PID) and self._has_program(draft):
+                    continue  # it walks the part that one program owns
+                unit = symbol.divided(moves.terms[0], loop.step.terms[0]) if len(loop.step.terms) == 1 else None
+                if unit is None:
+                    continue
+                yield from self._times(loop.stop, Poly((unit,)))
+
+    def _times(self, stop: Poly, unit: Poly) -> Iterable[Poly]:
+        """``stop * unit``, without the rounding up where ``stop`` is a quotient by ``unit``."""
+        single = stop.single
+        quotient = symbol.ceil_div_of(single) if single is not None else None
+        if quotient is not None and quotient[1] == unit:
+            top = quotient[0]
+            exact = top + unit - symbol.number(1)
+            stop, unit = (exact if unit.parameters & top.parameters else top), symbol.number(1)
+        product = stop * unit
+        if self._is_length(product):
+            yield product
+
+    @staticmethod
+    def _has_program(draft: _Draft) -> bool:
+        return any(atom.kind == PID for monomial, _ in draft.terms for each in monomial for atom in each.deep)
+
+    def _merged(self, drafts: list[_Draft]) -> list[_Draft]:
+        """One axis for those that several loops walk in the same way with an ``arange`` of their own."""
+        apart = {
+            frozenset((id(self.of_lane[a]), id(self.of_lane[b])))
+            for access in self.trace.accesses
+            for a, b in _different_dims(access.dims)
+        }
+        kept: list[_Draft] = []
+        for draft in drafts:
+            same = next((one for one in kept if _alike(one, draft) and frozenset((id(one), id(draft))) not in apart), None)
+            if same is None:
+                kept.append(draft)
+                continue
+            one, two = same.axis, draft.axis
+            assert one is not None and two is not None
+            same.distance, same.stored = max(same.distance, draft.distance), same.stored or draft.stored
+            same.axis = replace(
+                one,
+                length=one.length if one.length is not None else two.length,
+                contiguous=one.contiguous or two.contiguous,
+                reduced=one.reduced or two.reduced,
+                grid_dim=one.grid_dim if one.grid_dim is not None else two.grid_dim,
+            )
+        return kept
+
+    def _scalar_axes(self, walked: set[int | None]) -> list[Axis]:
+        """Axes on which a program takes one element at a time: ``row = pid``, or a loop from there."""
+        found: dict[int, Axis] = {}
+        for monomial in self.unclaimed:
+            deep = {atom for each in monomial for atom in each.deep}
+            for dim in sorted(int(atom.name) for atom in deep if atom.kind == PID):
+                if dim in walked or dim in found:
+                    continue
+                loops = [
+                    loop
+                    for loop in self.trace.loops.values()
+                    if loop.start is not None and symbol.Atom(PID, str(dim)) in loop.start.deep
+                ]
+                stops = [loop.stop for loop in loops if loop.stop is not None and self._is_length(loop.stop)]
+                length = stops[0] if len(set(stops)) == 1 else None
+                found[dim] = Axis("", length, grid_dim=dim, dealt=bool(loops))
+        return [found[dim] for dim in sorted(found)]
+
+    def _note_gaps(self, axes: Sequence[Axis], unmapped: Sequence[str]) -> None:
+        for axis in axes:
+            if axis.length is None and axis.parameters:
+                self.trace.note(
+                    f"the length of the axis that {', '.join(axis.parameters)} cuts could not be told; "
+                    f'say it: hints={{"axes": {{"{axis.name}": ...}}}}',
+                    axis.line,
+                )
+        for name in unmapped:
+            self.trace.note(
+                f"constexpr {name} belongs to no axis; pass it, or list its values: hints={{{name!r}: [...]}}", 0
+            )
+
+
+def _choose(names: Collection[str], extent: Poly) -> str | None:
+    """One of several parameters that move an axis: the one that the tile is made of, else the first."""
+    own = sorted(names & extent.parameters) if isinstance(names, set) else []
+    return own[0] if own else min(names, default=None)
+
+
+def _without_shifts(lengths: Sequence[Poly]) -> list[Poly]:
+    """Of lengths that differ by a number, the longest: ``i + 1 < n`` is about a neighbour, not another axis."""
+    longest: dict[Poly, Poly] = {}
+    for poly in lengths:
+        shape = poly.only(bool)
+        best = longest.get(shape)
+        if best is None or ((poly - best).constant or 0) > 0:
+            longest[shape] = poly
+    return list(longest.values())
+
+
+def _alike(one: _Draft, other: _Draft) -> bool:
+    a, b = one.axis, other.axis
+    assert a is not None and b is not None
+    if one.extent != other.extent or a.parameters != b.parameters:
+        return False
+    if a.length is not None and b.length is not None and a.length != b.length:
+        return False
+    return a.grid_dim == b.grid_dim or None in (a.grid_dim, b.grid_dim) and not (a.split or b.split)
+
+
+def _different_dims(dims: Sequence[frozenset[Atom]]) -> Iterable[tuple[Atom, Atom]]:
+    for place, lanes in enumerate(dims):
+        for other in dims[place + 1 :]:
+            yield from ((a, b) for a in lanes for b in other if a != b)
+
+
+def _name(place: int) -> str:
+    return NAMES[place] if place < len(NAMES) else f"a{place}"
