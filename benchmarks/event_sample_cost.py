@@ -25,7 +25,7 @@ from triton.runtime.driver import driver
 from triton_ascend_tune.measure.device import NpuDevice
 from triton_ascend_tune.measure.timer import Timer
 from triton_ascend_tune.measure.trial import Trial
-from triton_ascend_tune.values import FLUSH_BYTES
+from triton_ascend_tune.values import Protocol
 
 ITEMS = 4096
 SIDES = ("native", "python", "callables")
@@ -66,7 +66,7 @@ def compare(device: NpuDevice, launch: Callable[[], object], samples: int, repea
     """Median microseconds of the host for one sample, by side."""
     # A buffer of its own for the Python side, of the same size: where it lies makes no difference to the host.
     flush = driver.active.get_empty_cache_for_benchmark().zero_
-    with device.timer(FLUSH_BYTES) as timer:
+    with device.timer(Protocol(gate=False)) as timer:
         run = {
             "native": lambda: native(timer, launch, samples),
             "python": lambda: python(flush, launch, samples),

@@ -13,6 +13,7 @@ BENCHMARKS = (
     ("hit_path", False),
     ("hivm_modules", True),
     ("event_sample_cost", True),
+    ("race_simulated", True),
     ("tuning_time", False),
 )
 

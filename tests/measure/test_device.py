@@ -1,4 +1,4 @@
-"""Which targets can be measured on. The NPU itself is tested on the simulator (test_event_order, test_gate_simulated)."""
+"""Which targets can be measured on. The NPU itself is tested on the simulator (test_gate_simulated)."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_a_fault_that_only_the_wait_reports_is_traced_to_its_trial(clock: Clock)
 
     plan = Script([0, 1], [1, 0])
     trials = [Trial(breaks_later), Trial(launch)]
-    loop, device = looped(clock, trials, plan)
+    loop, _ = looped(clock, trials, plan)
     assert list(loop.failures) == [1]
     assert loop.failures[1].stage is Stage.MEASURE
     assert loop.failures[1].reason == "RefusedError: aicore exception"

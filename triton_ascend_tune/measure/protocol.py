@@ -35,19 +35,15 @@ class Rule:
 
     def parsed(self, text: str, label: str) -> Any:
         """``text`` as the option's value; ValueError as in ``checked``."""
-        value: Any = text
+        try:
+            return self.checked(self._read(text), label)
+        except ValueError:
+            raise ValueError(f"{label} is {text!r}; allowed: unset, or {self.allowed}") from None
+
+    def _read(self, text: str) -> Any:
         if self.type is bool:
-            value = _BOOLEANS.get(text.lower())
-        elif self.type is str:
-            value = text.lower()
-        else:
-            try:
-                value = self.type(text)
-            except ValueError:
-                value = None
-        if value is None:
-            raise ValueError(f"{label} is {text!r}; allowed: unset, or {self.allowed}")
-        return self.checked(value, label)
+            return _BOOLEANS.get(text.lower())
+        return text.lower() if self.type is str else self.type(text)
 
 
 _BOOLEANS = {"1": True, "true": True, "on": True, "yes": True, "0": False, "false": False, "off": False, "no": False}
