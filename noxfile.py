@@ -1,7 +1,7 @@
 """The tests that need no device, under the oldest, the newest and two Tritons between.
 
     nox                      all of them; environments are kept in .nox
-    nox -s "tests-3.4.0"     one
+    nox -s "tests(3.4.0)"    one
     nox -- -k store          with arguments for pytest
 
 triton-ascend 3.2.0 on the simulated CANN has an environment of its own (``make test-ascend``): it replaces the package
@@ -9,6 +9,9 @@ triton-ascend 3.2.0 on the simulated CANN has an environment of its own (``make 
 """
 
 from __future__ import annotations
+
+import shutil
+from pathlib import Path
 
 import nox
 
@@ -19,7 +22,17 @@ TORCH = "torch==2.13.0"
 #: Tests of a Triton backend's own environment, and of the simulator that only triton-ascend runs on.
 ELSEWHERE = ("tests/ascend", "tests/simulator")
 
+#: What an installation does not need, or must not take over from another one's build.
+LEFT_OUT = (".*", "build", "dist", "out", "*.egg-info", "*.so")
+
 nox.options.reuse_existing_virtualenvs = True
+
+
+def copied(target: Path) -> Path:
+    """A copy of the sources at ``target``: a build in the checkout would meet those of other environments."""
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(Path(__file__).parent, target, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    return target
 
 
 @nox.session
@@ -30,5 +43,5 @@ def tests(session: nox.Session, triton: str) -> None:
     # Without what it asks for: torch pins a Triton of its own where it needs one.
     session.install("--no-deps", f"triton=={triton}")
     session.install("setuptools", "-r", "requirements/test.txt")  # Triton 3.2 imports setuptools
-    session.install("--editable", ".")
+    session.install(str(copied(Path(session.create_tmp()) / "source")))
     session.run("pytest", "tests", *(f"--ignore={folder}" for folder in ELSEWHERE), *session.posargs)
