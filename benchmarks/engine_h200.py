@@ -16,10 +16,11 @@ import json
 import os
 import pathlib
 import random
+import signal
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 os.environ.setdefault("TRITON_ASCEND_TUNE_TARGETS", "cuda")
@@ -168,73 +169,134 @@ def print_case(name: str, result: dict[str, Any]) -> None:
     )
 
 
-def checks() -> dict[str, Any]:
-    """Properties that only a device can show."""
-    case = matmul(512)
+def p50_us(tuner: Any, config: triton.Config) -> float:
+    """What a tuning read for ``config``."""
+    return next(round(o.samples.p50 * 1e3, 3) for o in tuner.verdict.outcomes if o.candidate.config is config)
+
+
+def levels(case: Tunable, good: list[Any], reference: dict[str, float]) -> dict[str, Any]:
+    """The best config by every way of measuring, and with what must not matter."""
     first = list(range(len(case.configs)))
-    found: dict[str, Any] = {}
-
-    plain = tune("ours", case, first)[2]
-    base = plain.best_config
-
-    def p50_us(tuner: Any) -> float:
-        return round(min(o.samples.p50 for o in tuner.verdict.outcomes if o.samples) * 1e3, 3)
-
-    # The output lies at the head of a tensor of 64 MiB, all of which is restored.
-    a, b, c, *sizes = case.arguments
-    large = torch.zeros(32 << 20, device="cuda", dtype=torch.float16)
-    roomy = Tunable(case.kernel, case.grid, (a, b, large, *sizes), case.configs, case.names)
-    restored = tune("ours", roomy, first, restore_value=["c"])[2]
-    found["best us, without and with 64 MiB to restore"] = [p50_us(tune("ours", roomy, first)[2]), p50_us(restored)]
-    found["gate with hooks"] = restored.verdict.choice.conditions.gate
-
-    with triton_ascend_tune.options(flush="none"):
-        warm = tune("ours", case, first)[2]
-    found["best us, cold and warm"] = [p50_us(plain), p50_us(warm)]
+    best = min(reference, key=lambda name: reference[name])
+    config = case.configs[case.names.index(best)]
+    launch = dict(good)[best]
+    found: dict[str, Any] = {"reference": reference[best]}
+    for plan in ("race", "fixed", "classic"):
+        with triton_ascend_tune.options(plan=plan):
+            found[plan] = p50_us(tune("ours", case, first)[2], config)
+    found["do_bench"] = [round(triton_ascend_tune.do_bench(launch, return_mode="median") * 1e3, 2) for _ in range(3)]
+    stock = [triton.testing.do_bench(launch, return_mode="median") * 1e3 for _ in range(3)]
+    found["triton.testing.do_bench"] = [round(us, 2) for us in stock]
     with triton_ascend_tune.options(gate=False):
-        ungated = tune("ours", case, first)[2]
-    found["best us, ungated"] = p50_us(ungated)
+        found["race, no gate"] = p50_us(tune("ours", case, first)[2], config)
+    with triton_ascend_tune.options(flush="read"):
+        found["race, reading flush"] = p50_us(tune("ours", case, first)[2], config)
+    # The output lies at the head of a tensor of 64 MiB, all of which is restored after every launch.
+    a, b, c, *sizes = case.arguments
+    roomy = replace(case, arguments=(a, b, torch.zeros(32 << 20, device="cuda", dtype=c.dtype), *sizes))
+    restored = tune("ours", roomy, first, restore_value=["c"])[2]
+    found["race, 64 MiB to restore"] = p50_us(restored, config)
+    found["gate then"] = restored.verdict.choice.conditions.gate
+    return {"best config, us: " + best: found}
 
-    # A launch that waits for the device behind the closed gate.
+
+def warm_picks(case: Tunable, good: list[Any], flush: torch.Tensor, gate: Any) -> dict[str, Any]:
+    """Tunings without a flush against a reference without one."""
+    with triton_ascend_tune.options(flush="none"):
+        picks = [case.names[tune("ours", case, order)[0]] for order in orders(len(case.configs), 10)]
+    samples = recorder.record(good, "warm", flush, gate)["kernel_ns"]
+    reference = {name: statistics.median(times) for (name, _), times in zip(good, samples)}
+    best = min(reference.values())
+    return {"warm: regrets %": [round(100 * (reference[pick] / best - 1.0), 2) for pick in picks]}
+
+
+def waits(case: Tunable) -> dict[str, Any]:
+    """Launches and hooks that wait for the device."""
+    first = list(range(len(case.configs)))
     tuner = triton.autotune(configs=case.configs, key=[])(case.kernel)
     launch = tuner._launch
     tuner._launch = lambda *args: (launch(*args), torch.cuda.synchronize())[0]
     began = time.perf_counter()
     tuner[case.grid](*case.arguments)
-    found["a launch that synchronises"] = [
-        tuner.verdict.choice.conditions.ungated_because,
-        f"{time.perf_counter() - began:.2f} s",
-    ]
+    seconds = time.perf_counter() - began
+    hooked = tune("ours", case, first, pre_hook=lambda *_, **__: torch.cuda.synchronize())[2]
+    return {
+        "a launch that synchronises": [tuner.verdict.choice.conditions.ungated_because, f"{seconds:.2f} s"],
+        "a pre_hook that synchronises: gate": hooked.verdict.choice.conditions.gate,
+    }
 
-    def hook(arguments: Any, reset_only: bool = False) -> None:
+
+def interruptions(case: Tunable) -> dict[str, Any]:
+    """Exceptions in the middle of a tuning: the gate must be open afterwards."""
+
+    def broken_by(error: str, where: str) -> str:
+        calls = 0
+
+        def count(*_: Any, **__: Any) -> None:
+            nonlocal calls
+            calls += 1
+            if calls == 40:
+                if error == "Ctrl-C":
+                    signal.raise_signal(signal.SIGINT)
+                raise RuntimeError("bug")
+
+        options = {where: count} if where != "launch" else {}
+        tuner = triton.autotune(configs=case.configs, key=[], **options)(case.kernel)
+        if where == "launch":
+            original = tuner._launch
+            tuner._launch = lambda *args: (count(), original(*args))[1]
+        try:
+            tuner[case.grid](*case.arguments)
+        except (RuntimeError, KeyboardInterrupt) as caught:
+            name = type(caught).__name__
+        began = time.perf_counter()
+        case.kernel[case.grid(case.configs[7].kwargs)](*case.arguments, **case.configs[7].all_kwargs())
         torch.cuda.synchronize()
+        return f"{name}, next launch done after {(time.perf_counter() - began) * 1e3:.1f} ms"
 
-    hooked = tune("ours", case, first, pre_hook=hook)[2]
-    found["a pre_hook that synchronises"] = [hooked.verdict.choice.conditions.gate, p50_us(hooked)]
+    return {
+        f"{error} in {where}": broken_by(error, where)
+        for error, where in (("bug", "pre_hook"), ("bug", "post_hook"), ("Ctrl-C", "pre_hook"), ("Ctrl-C", "launch"))
+    }
 
-    # Stream capture: an error, or the fallback, and the graph still records.
+
+def captures(case: Tunable) -> dict[str, Any]:
+    """Stream capture: an error or the fallback, and the graph that is recorded works."""
+    fallback = tune("ours", case, list(range(len(case.configs))))[2].best_config
     fresh = triton.autotune(configs=case.configs, key=[])(case.kernel)
-    named = triton_ascend_tune.options(fallback=base)(triton.autotune(configs=case.configs, key=[])(case.kernel))
-    graph = torch.cuda.CUDAGraph()
+    named = triton_ascend_tune.options(fallback=fallback)(triton.autotune(configs=case.configs, key=[])(case.kernel))
+    a, b, c = case.arguments[:3]
     c.zero_()
+    graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         try:
             fresh[case.grid](*case.arguments)
+            outcome = "no error"
         except RuntimeError as error:
-            found["during capture"] = f"{type(error).__name__}, cached {len(fresh.cache)}"
+            outcome = type(error).__name__
         named[case.grid](*case.arguments)
     graph.replay()
     torch.cuda.synchronize()
-    close = bool(torch.allclose(c.float(), a.float() @ b.float(), atol=0.5, rtol=0.02))
-    found["fallback in a graph"] = f"correct {close}, cached {len(named.cache)}"
+    correct = bool(torch.allclose(c.float(), a.float() @ b.float(), atol=0.5, rtol=0.02))
+    return {
+        "during capture": f"{outcome}, remembered {len(fresh.cache)}",
+        "a fallback during capture": f"correct {correct}, remembered {len(named.cache)}",
+    }
 
-    def run() -> None:
-        case.kernel[case.grid(base.kwargs)](*case.arguments, **base.all_kwargs())
 
-    ours = [triton_ascend_tune.do_bench(run, return_mode="median") * 1e3 for _ in range(3)]
-    stock = [triton.testing.do_bench(run, return_mode="median") * 1e3 for _ in range(3)]
-    found["do_bench us, ours and stock"] = [[round(t, 2) for t in ours], [round(t, 2) for t in stock]]
-    return found
+def checks(flush: torch.Tensor, gate: Any) -> dict[str, Any]:
+    """Properties that only a device can show, on the shortest kernel."""
+    case = matmul(512)
+    good, _ = recorder.runnable(recorder.CASES["matmul_512"]())
+    samples = recorder.record(good, "gated", flush, gate)["kernel_ns"]
+    reference = {name: statistics.median(times) / 1e3 for (name, _), times in zip(good, samples)}
+    return {
+        **levels(case, good, reference),
+        **warm_picks(case, good, flush, gate),
+        **waits(case),
+        **interruptions(case),
+        **captures(case),
+    }
 
 
 def main() -> None:
@@ -243,6 +305,7 @@ def main() -> None:
     parser.add_argument("--tunings", type=int, default=10)
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write the figures to FILE")
     parser.add_argument("--no-checks", action="store_true")
+    parser.add_argument("--only-checks", action="store_true")
     arguments = parser.parse_args()
     triton_ascend_tune.install()
     torch.manual_seed(0)
@@ -251,13 +314,13 @@ def main() -> None:
     flush = torch.empty(recorder.FLUSH_BYTES, dtype=torch.int8, device="cuda")
     gate = recorder.Gate()
     content: dict[str, Any] = {"device": device, "triton": triton.__version__, "torch": torch.__version__, "cases": {}}
-    for name in arguments.cases or TUNABLES:
+    for name in arguments.cases or ([] if arguments.only_checks else TUNABLES):
         content["cases"][name] = compare(name, arguments.tunings, flush, gate)
         print_case(name, content["cases"][name])
         if arguments.json:
             arguments.json.write_text(json.dumps(content, indent=1) + "\n")
     if not arguments.no_checks:
-        content["checks"] = checks()
+        content["checks"] = checks(flush, gate)
         print("\nchecks")
         for what, result in content["checks"].items():
             print(f"  {what}: {result}")
