@@ -95,11 +95,15 @@ def active_profiler() -> Profiler:
     from triton.runtime.driver import driver
 
     target = driver.active.get_current_target().backend
-    if target != "npu":
-        raise ProfileError(Problem.REFUSED, f"none is known on target {target!r}")
-    from triton_ascend_tune.measure.npu_profiler import NpuProfiler
+    if target == "npu":
+        from triton_ascend_tune.measure.npu_profiler import NpuProfiler
 
-    return NpuProfiler()
+        return NpuProfiler()
+    if target == "cuda":
+        from triton_ascend_tune.measure.cuda_profiler import CudaProfiler
+
+        return CudaProfiler()
+    raise ProfileError(Problem.REFUSED, f"none is known on target {target!r}")
 
 
 def _names(given: str | Sequence[str] | None, calls: int) -> Sequence[str | None]:
