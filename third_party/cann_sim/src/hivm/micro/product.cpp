@@ -130,6 +130,8 @@ class MatrixProduct final : public MicroKernel {
     const int64_t c0 = cost::kBlockBytes / bytes_of(element_of(type_));
     for (const Tile* tile : {&a, &b}) {
       const View& v = *tile->view;
+      if (tile->length() % kF != 0)
+        arguments.fail("a tile " + shape_text(v) + " that does not fill its last fractal of the result");
       if (v.sizes[3] != c0 || v.sizes[2] != kF || v.strides[3] != 1)
         arguments.fail("a tile " + shape_text(v) + " does not end with dense fractals of 16 x " +
                        std::to_string(c0));
