@@ -16,55 +16,29 @@ import functools
 import inspect
 import logging
 import sys
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from triton_ascend_tune import generate, settings
 from triton_ascend_tune.key import Key, stock_key, unknown_names
 from triton_ascend_tune.key_mapping import ATTRIBUTE as MAPS
-from triton_ascend_tune.launch import explain_missing, merge, named_arguments
+from triton_ascend_tune.launch import Call, explain_missing, merge, named_arguments
 from triton_ascend_tune.plan import Place, Plan
-from triton_ascend_tune.stock import heuristics_below, is_default, jit_function, user_bench
-from triton_ascend_tune.values import Candidate, Outcome, Protocol, Verdict
+from triton_ascend_tune.stock import heuristics_below, is_default, jit_function
+from triton_ascend_tune.values import Outcome, Protocol, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from triton_ascend_tune.compile import Compiled
     from triton_ascend_tune.hooks import Hooks
     from triton_ascend_tune.prune import Pruned
     from triton_ascend_tune.stages import Stages
+    from triton_ascend_tune.tuning import Tuning
 
 _log = logging.getLogger("triton_ascend_tune")
 
 #: So many tunings of one kernel in one process look like lengths that should share a choice.
 MANY_TUNINGS = 32
-
-
-@dataclass(frozen=True)
-class Call:
-    """One call of a tuned kernel: positional arguments, the same by name, keywords (grid and warmup included)."""
-
-    args: tuple[Any, ...]
-    named: dict[str, Any]
-    keywords: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """What a tuning found out.
-
-    ``cache_hit``: everything was known already, nothing was compiled or measured. ``simulated``: whether it was
-    measured on the simulated CANN; None if nothing was measured, or by a user's timer.
-    """
-
-    winner: Any
-    timings: dict[Any, Any]
-    seconds: float
-    verdict: Verdict
-    cache_hit: bool
-    simulated: bool | None = None
 
 
 class Tuner:
@@ -166,7 +140,10 @@ class Tuner:
         from triton_ascend_tune import flights
 
         def meanwhile() -> Any:
-            return self._first_that_works(call, place)
+            from triton_ascend_tune.stages import Stages
+            from triton_ascend_tune.tuning import first_that_works
+
+            return first_that_works(self, self._propose(call, Stages(plan.kernel)).survivors, call)
 
         return flights.once(
             self,
@@ -180,6 +157,7 @@ class Tuner:
         """Chooses a config for ``call`` and remembers it under ``key``. Nothing is remembered if this raises."""
         from triton_ascend_tune.measure import capture
         from triton_ascend_tune.stages import stages_of
+        from triton_ascend_tune.tuning import tune
 
         self.nargs = call.named
         try:
@@ -192,7 +170,7 @@ class Tuner:
                     return pruned.survivors[0]
                 if capture.in_progress(place.target.partition(":")[0]):
                     return self._while_capturing()
-                tuning = self._contest(pruned, call, key, plan, place, stages)
+                tuning = tune(self, pruned, call, key, plan, place, stages)
             self.configs_timings = tuning.timings
             if not tuning.cache_hit:
                 self.bench_time = tuning.seconds
@@ -220,17 +198,6 @@ class Tuner:
                 varying.partition(" ")[0].partition(".")[0] or "name",
             )
 
-    def _first_that_works(self, call: Call, place: Place) -> Any:
-        """The first config that can be compiled for ``call``; nothing is measured and nothing remembered."""
-        from triton_ascend_tune.stages import Stages
-
-        survivors = self._propose(call, Stages(self.base_fn.__name__)).survivors
-        for candidate in self._candidates(survivors):
-            (compiled,) = self._compile([candidate], call, self._hooks())
-            if compiled.error is None:
-                return candidate.config
-        return survivors[0]  # launching it says what is wrong
-
     def _propose(self, call: Call, stages: Stages) -> Pruned:
         """The candidates for ``call``: the user's, or generated ones, without those that pruning drops."""
         configs = self.configs
@@ -247,92 +214,6 @@ class Tuner:
             return Pruned(list(self.prune_configs(call.keywords)), [])  # overridden by a library's subclass
         rules = Rules(self.early_config_prune, self.perf_model, self.configs_top_k)
         return prune(configs, rules, call.named, call.keywords, self.arg_names)
-
-    def _candidates(self, configs: Sequence[Any]) -> list[Candidate]:
-        place_of = {id(config): index for index, config in reversed(list(enumerate(self.configs)))}
-        extra = len(place_of)
-        return [Candidate(place_of.get(id(config), extra), config, config.all_kwargs()) for config in configs]
-
-    def _contest(self, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Place, stages: Stages) -> Tuning:
-        """Finds out what is not known of the survivors, chooses, and runs the hooks that belong to a tuning."""
-        from triton_ascend_tune import choose, contest, flights, grid, prune, trials
-        from triton_ascend_tune.memory import open_memory
-
-        start = time.perf_counter()
-        protocol, do_bench, hooks = self._protocol(), user_bench(self), self._hooks()
-        candidates = self._candidates(pruned.survivors)
-        simulated, used = None, protocol
-
-        def keywords(candidate: Candidate) -> dict[str, Any]:
-            return merge(call.keywords, candidate.kwargs, self.arg_names)
-
-        def arguments(candidate: Candidate) -> dict[str, Any]:
-            return {**call.named, **keywords(candidate)}
-
-        def entry(candidate: Candidate) -> trials.Entry:
-            run = functools.partial(self._launch, call.args, keywords(candidate))
-            return trials.Entry(candidate, run, arguments(candidate), hooks)
-
-        def measure(chosen: Sequence[Candidate]) -> trials.Measured:
-            nonlocal simulated, used
-            entries = [entry(each) for each in chosen]
-            if do_bench is not None:
-                return trials.measure_candidates(entries, protocol, None, self.measurer, do_bench)
-            device = self.open_device()
-            simulated = getattr(device, "simulated", None)
-            with flights.device(place.label):
-                measured = trials.measure_candidates(entries, protocol, device, self._measurer_of(protocol, entries))
-            used = measured.protocol or protocol
-            return measured
-
-        compiles_first = not hooks.change_arguments
-        with stages.of("store"):
-            memory = open_memory(self, plan, place, key, arguments, do_bench or protocol, compiles_first)
-        steps = contest.Steps(
-            grid=lambda each: grid.grid_of(call.keywords.get("grid"), plan.bound(arguments(each))),
-            refused=lambda value: grid.refused(value, place.target, settings.spreads_blocks()),
-            compile=lambda chosen: self._compile(chosen, call, hooks),
-            measure=measure,
-            one_by_one=do_bench is not None or (protocol.plan, protocol.method) == ("classic", settings.EVENT),
-        )
-        settled = contest.settle(candidates, memory, steps, stages)
-        with stages.of("choose"):
-            if not settled.all_known:
-                self._tell_candidates(settled.outcomes)
-            dropped = prune.as_outcomes(pruned, lambda config: self._candidates([config])[0])
-            verdict = choose.choose(settled.outcomes, used, plan.kernel, dropped, settled.choice)
-            if settled.all_known:
-                verdict = choose.preferred(verdict, memory.winner(candidates))
-        if not settled.all_known:
-            with stages.of("store"):
-                memory.set_winner(verdict.winner, candidates)
-            hooks.reset(arguments(verdict.winner.candidate))
-        return Tuning(
-            winner=verdict.winner.candidate.config,
-            timings=trials.timings_of(settled.outcomes),
-            seconds=time.perf_counter() - start,
-            verdict=_without_errors(verdict),
-            cache_hit=settled.all_known,
-            simulated=simulated,
-        )
-
-    def _compile(self, candidates: Sequence[Candidate], call: Call, hooks: Hooks) -> list[Compiled]:
-        """Compiles ahead what can be. Hooks that may change the arguments must run first, so those compile later."""
-        from triton_ascend_tune import pool
-        from triton_ascend_tune.compile import compile_candidates, compiles_ahead
-        from triton_ascend_tune.workers import worker_count
-
-        ahead = compiles_ahead(self.fn) and not hooks.change_arguments
-
-        def compile_one(candidate: Candidate) -> Any:
-            if not ahead or candidate.config.pre_hook is not None:
-                return None
-            return self._run(call.args, merge({**call.keywords, "warmup": True}, candidate.kwargs, self.arg_names))
-
-        workers = worker_count(len(candidates)) if ahead else 1
-        jit = jit_function(self.fn)
-        at_once = pool.promised(jit, workers) if workers > 1 and pool.can_promise(jit) else None
-        return compile_candidates(candidates, compile_one, at_once)
 
     @staticmethod
     def open_device() -> Any:
@@ -352,8 +233,9 @@ class Tuner:
         """Leaves a profile of ``config`` in the folder that the user gave as ``auto_prof_dir``; in place of stock's."""
         from triton_ascend_tune import trials
         from triton_ascend_tune.measure.bench_npu import keep_profile
+        from triton_ascend_tune.tuning import candidates_of
 
-        [candidate] = self._candidates([config])
+        [candidate] = candidates_of(self, [config])
         launched = merge(keywords, candidate.kwargs, self.arg_names)
         arguments = {**named_arguments(self.arg_names, args), **launched}
         run = functools.partial(self._launch, args, launched)
@@ -525,14 +407,3 @@ def _make_tuner_class(base: Any) -> type:
 
 def _ask_later(*_: Any, **__: Any) -> Any:
     """Placeholder for the driver's timer; never called."""
-
-
-def _without_errors(verdict: Verdict) -> Verdict:
-    """``verdict`` without exceptions, whose tracebacks would keep the frames of the tuning alive with its tensors."""
-    cleared = {id(outcome): replace(outcome, error=None) for outcome in verdict.outcomes}
-    choice = verdict.choice
-    if choice is not None:
-        ties = tuple(cleared[id(outcome)] for outcome in choice.ties)
-        choice = replace(choice, winner=cleared[id(choice.winner)], ties=ties)
-    outcomes = [cleared[id(outcome)] for outcome in verdict.outcomes]
-    return replace(verdict, winner=cleared[id(verdict.winner)], outcomes=outcomes, choice=choice)

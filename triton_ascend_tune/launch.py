@@ -12,10 +12,20 @@ The rule. The candidate's settings complete the caller's keywords.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 #: Keywords of a call that say where and how it is launched, not what is compiled.
 LAUNCH_ONLY = ("grid", "warmup", "stream")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a tuned kernel: positional arguments, the same by name, keywords (grid and warmup included)."""
+
+    args: tuple[Any, ...]
+    named: dict[str, Any]
+    keywords: dict[str, Any]
 
 
 class ConflictError(ValueError, TypeError):

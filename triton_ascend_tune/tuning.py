@@ -1,0 +1,145 @@
+"""One tuning from its candidates to its winner, with everything about the call as local values.
+
+Loaded at the first tuning: it brings the measuring parts with it.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from triton_ascend_tune import choose, contest, flights, grid, pool, prune, settings, trials
+from triton_ascend_tune.compile import Compiled, compile_candidates, compiles_ahead
+from triton_ascend_tune.hooks import Hooks
+from triton_ascend_tune.key import Key
+from triton_ascend_tune.launch import Call, merge
+from triton_ascend_tune.memory import open_memory
+from triton_ascend_tune.plan import Place, Plan
+from triton_ascend_tune.prune import Pruned
+from triton_ascend_tune.stages import Stages
+from triton_ascend_tune.stock import jit_function, user_bench
+from triton_ascend_tune.values import Candidate, Verdict
+from triton_ascend_tune.workers import worker_count
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What a tuning found out.
+
+    ``cache_hit``: everything was known already, nothing was compiled or measured. ``simulated``: whether it was
+    measured on the simulated CANN; None if nothing was measured, or by a user's timer.
+    """
+
+    winner: Any
+    timings: dict[Any, Any]
+    seconds: float
+    verdict: Verdict
+    cache_hit: bool
+    simulated: bool | None = None
+
+
+def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Place, stages: Stages) -> Tuning:
+    """Finds out what is not known of the survivors, chooses, and runs the hooks that belong to a tuning."""
+    start = time.perf_counter()
+    protocol, do_bench, hooks = tuner._protocol(), user_bench(tuner), tuner._hooks()
+    candidates = candidates_of(tuner, pruned.survivors)
+    simulated, used = None, protocol
+
+    def keywords(candidate: Candidate) -> dict[str, Any]:
+        return merge(call.keywords, candidate.kwargs, tuner.arg_names)
+
+    def arguments(candidate: Candidate) -> dict[str, Any]:
+        return {**call.named, **keywords(candidate)}
+
+    def entry(candidate: Candidate) -> trials.Entry:
+        run = functools.partial(tuner._launch, call.args, keywords(candidate))
+        return trials.Entry(candidate, run, arguments(candidate), hooks)
+
+    def measure(chosen: Sequence[Candidate]) -> trials.Measured:
+        nonlocal simulated, used
+        entries = [entry(each) for each in chosen]
+        if do_bench is not None:
+            return trials.measure_candidates(entries, protocol, None, tuner.measurer, do_bench)
+        device = tuner.open_device()
+        simulated = getattr(device, "simulated", None)
+        with flights.device(place.label):
+            measured = trials.measure_candidates(entries, protocol, device, tuner._measurer_of(protocol, entries))
+        used = measured.protocol or protocol
+        return measured
+
+    compiles_first = not hooks.change_arguments
+    with stages.of("store"):
+        memory = open_memory(tuner, plan, place, key, arguments, do_bench or protocol, compiles_first)
+    steps = contest.Steps(
+        grid=lambda each: grid.grid_of(call.keywords.get("grid"), plan.bound(arguments(each))),
+        refused=lambda value: grid.refused(value, place.target, settings.spreads_blocks()),
+        compile=lambda chosen: _compile(tuner, chosen, call, hooks),
+        measure=measure,
+        one_by_one=do_bench is not None or (protocol.plan, protocol.method) == ("classic", settings.EVENT),
+    )
+    settled = contest.settle(candidates, memory, steps, stages)
+    with stages.of("choose"):
+        if not settled.all_known:
+            tuner._tell_candidates(settled.outcomes)
+        dropped = prune.as_outcomes(pruned, lambda config: candidates_of(tuner, [config])[0])
+        verdict = choose.choose(settled.outcomes, used, plan.kernel, dropped, settled.choice)
+        if settled.all_known:
+            verdict = choose.preferred(verdict, memory.winner(candidates))
+    if not settled.all_known:
+        if used == protocol:
+            with stages.of("store"):
+                memory.set_winner(verdict.winner, candidates)
+        hooks.reset(arguments(verdict.winner.candidate))
+    return Tuning(
+        winner=verdict.winner.candidate.config,
+        timings=trials.timings_of(settled.outcomes),
+        seconds=time.perf_counter() - start,
+        verdict=_without_errors(verdict),
+        cache_hit=settled.all_known,
+        simulated=simulated,
+    )
+
+
+def first_that_works(tuner: Any, survivors: Sequence[Any], call: Call) -> Any:
+    """The first of ``survivors`` that can be compiled for ``call``; nothing is measured and nothing remembered."""
+    for candidate in candidates_of(tuner, survivors):
+        (compiled,) = _compile(tuner, [candidate], call, tuner._hooks())
+        if compiled.error is None:
+            return candidate.config
+    return survivors[0]  # launching it says what is wrong
+
+
+def candidates_of(tuner: Any, configs: Sequence[Any]) -> list[Candidate]:
+    """``configs`` as candidates, with their places in the tuner's list; those that are not in it come last."""
+    place_of = {id(config): index for index, config in reversed(list(enumerate(tuner.configs)))}
+    extra = len(place_of)
+    return [Candidate(place_of.get(id(config), extra), config, config.all_kwargs()) for config in configs]
+
+
+def _compile(tuner: Any, candidates: Sequence[Candidate], call: Call, hooks: Hooks) -> list[Compiled]:
+    """Compiles ahead what can be. Hooks that may change the arguments must run first, so those compile later."""
+    ahead = compiles_ahead(tuner.fn) and not hooks.change_arguments
+
+    def compile_one(candidate: Candidate) -> Any:
+        if not ahead or candidate.config.pre_hook is not None:
+            return None
+        return tuner._run(call.args, merge({**call.keywords, "warmup": True}, candidate.kwargs, tuner.arg_names))
+
+    workers = worker_count(len(candidates)) if ahead else 1
+    jit = jit_function(tuner.fn)
+    at_once = pool.promised(jit, workers) if workers > 1 and pool.can_promise(jit) else None
+    return compile_candidates(candidates, compile_one, at_once)
+
+
+def _without_errors(verdict: Verdict) -> Verdict:
+    """``verdict`` without exceptions, whose tracebacks would keep the frames of the tuning alive with its tensors."""
+    cleared = {id(outcome): replace(outcome, error=None) for outcome in verdict.outcomes}
+    choice = verdict.choice
+    if choice is not None:
+        ties = tuple(cleared[id(outcome)] for outcome in choice.ties)
+        choice = replace(choice, winner=cleared[id(choice.winner)], ties=ties)
+    outcomes = [cleared[id(outcome)] for outcome in verdict.outcomes]
+    return replace(verdict, winner=cleared[id(verdict.winner)], outcomes=outcomes, choice=choice)
