@@ -29,6 +29,8 @@ REDUCTIONS = {"sum", "max", "min", "argmax", "argmin", "xor_sum", "reduce", "red
 SCANS = {"cumsum", "cumprod", "associative_scan", "sort", "flip"}
 #: Functions that give their first argument back as far as shape, index and tile are concerned.
 TRANSPARENT = {"multiple_of", "max_contiguous", "max_constancy", "assume", "compile_hint", "multibuffer", "debug_barrier"}
+#: Computed in float32, into which narrower operands are converted first.
+FUNCTIONS = {"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "erf", "tanh", "sigmoid", "softmax", "fdiv"}
 ATOMICS = {"atomic_add", "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor", "atomic_xchg", "atomic_cas"}
 
 #: Where ``tl`` lives; triton-ascend replaces some of its functions by its own.
@@ -98,7 +100,9 @@ class Calls:
         """Something of the shape that ``parts`` have together."""
         return self.mapped(parts, None)
 
-    def mapped(self, parts: Sequence[Value], poly: Poly | None, dtype: str | None = None, kind: str = "map") -> Value:
+    def mapped(
+        self, parts: Sequence[Value], poly: Poly | None, dtype: str | None = None, scratch: float = 0.0
+    ) -> Value:
         """The elementwise result of ``parts``; ``poly``: its value if it is an index, None if it is data."""
         dims, extents = self._broadcast(parts)
         kinds = [part.dtype for part in parts if not part.pointer] or ["int32"]
@@ -108,7 +112,7 @@ class Calls:
         tile = None
         if dims and (tiles or (is_float(result) and poly is None)):
             tile = self.new_tile()
-            self.record(Step(kind, tile, tiles, extents, result))
+            self.record(Step("map", tile, tiles, extents, result, scratch=scratch))
         if poly is None or poly.too_big:
             poly = self.fresh("data").poly
         return Value(poly, dims, extents, result, any(part.pointer for part in parts), tile)
@@ -232,7 +236,8 @@ class Calls:
             return self._extreme(name[:3], arguments)
         tensors = [thing for thing in (*arguments, *keywords.values()) if isinstance(thing, Value)]
         dtype = tensors[0].dtype if tensors and is_float(tensors[0].dtype) else None
-        return self.mapped(tensors, None, dtype)
+        narrow = name in FUNCTIONS and dtype is not None and width(dtype) == 2
+        return self.mapped(tensors, None, dtype, scratch=2.0 if narrow else 0.0)
 
     def _extreme(self, name: str, arguments: list[Thing]) -> Thing:
         values = [self.value(each) for each in arguments]
@@ -319,7 +324,8 @@ class Calls:
         tile = None
         if value.dims:
             tile = self.new_tile()
-            self.record(Step("load", tile, (), value.extents, value.dtype, line))
+            scattered = self._is_scattered(value)
+            self.record(Step("load", tile, (), value.extents, value.dtype, line, scattered=scattered))
         loaded = symbol.of(Atom(symbol.DATA, f"loaded in line {line}"))
         return Value(loaded, value.dims, value.extents, value.dtype, False, tile)
 
@@ -336,8 +342,20 @@ class Calls:
             if stored.dtype != target.dtype and target.dims:
                 tile = self.new_tile()
                 self.record(Step("map", tile, (stored.tile,), stored.extents, target.dtype, line))
-            self.record(Step("store", None, (tile,), stored.extents, target.dtype, line))
+            scattered = self._is_scattered(target)
+            self.record(Step("store", None, (tile,), target.extents, target.dtype, line, scattered=scattered))
         return Known(None)
+
+    def _is_scattered(self, pointer: Value) -> bool:
+        """Whether the last dimension of a tile is known not to be contiguous in memory."""
+        last = next((place for place in reversed(range(len(pointer.dims))) if pointer.extents[place].constant != 1), None)
+        if last is None or not pointer.dims[last]:
+            return False
+        for monomial, coefficient in pointer.poly.terms:
+            if any(atom in pointer.dims[last] for atom in monomial):
+                rest = tuple(atom for atom in monomial if atom not in pointer.dims[last])
+                return symbol.evaluate(Poly(((rest, coefficient),)), self.trace.values) not in (1, None)
+        return False
 
     def _access(self, kind: str, pointer: Value, line: int) -> None:
         if self.recording:
@@ -451,7 +469,13 @@ class Calls:
         tile = None
         if value.tile is not None:
             tile = self.new_tile()
-            self.record(Step("reduce", tile, (value.tile,), tuple(extents), value.dtype, line))
+            last = rank - 1 in gone
+            # Rows are halved in a buffer of their own; columns are added up in one of full size. Sums of narrow
+            # floats are taken in float32.
+            scratch = 0.5 if last else 1.0
+            if name == "sum" and is_float(value.dtype) and width(value.dtype) == 2:
+                scratch = 2.0 * (1.0 + scratch)
+            self.record(Step("reduce", tile, (value.tile,), tuple(extents), value.dtype, line, scratch=scratch))
         result = Value(
             self.fresh("reduced").poly, tuple(dims), tuple(extents), value.dtype, False, tile if dims else None
         )

@@ -123,8 +123,10 @@ class Reader(Calls):
         names = self._frames[-1].names
         loop = Loop(counter, None, None, None, line)
         index: Value | None = None
+        trips: tuple[Poly, ...] = ()
         if isinstance(node, ast.For):
             start, stop, step = self._range(node.iter)
+            trips = (symbol.ceil_div(stop - start, step),)
             loop = Loop(counter, start, stop, step, line)
             index = Value(start + symbol.of(counter) * step)
         self.trace.loops[counter] = loop
@@ -143,7 +145,8 @@ class Reader(Calls):
         entered = {name: self._moved(before[name], names[name], counter) for name in before if name in names}
         names.clear()
         names.update({**before, **entered})
-        self._step(Step("begin", None, (), line=line))
+        unrolled = isinstance(node, ast.For) and _function_name(node.iter) == "static_range"
+        self._step(Step("begin", None, (), trips, line=line, unrolled=unrolled))
         body()
         for name, value in entered.items():
             after = names[name]
@@ -427,6 +430,10 @@ def _first_line(function: Any) -> int:
     except OSError:
         return int(start)
     return int(start) + next((place for place, text in enumerate(lines) if text.lstrip().startswith("def ")), 0)
+
+
+def _function_name(node: ast.expr) -> str:
+    return ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
 
 
 def _as_load(target: ast.expr) -> ast.expr:

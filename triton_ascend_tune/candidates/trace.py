@@ -98,6 +98,9 @@ class Step:
     """One thing that happens to tiles: ``kind`` is load, store, fill, map, reduce, dot, move, begin, end or carry.
 
     ``result``: the tile written (None for a store and for the marks of a loop); ``operands``: the tiles read.
+    ``extents``: of the tile; of a loop's begin its trip count, if that is known. ``scratch``: memory that the step
+    needs besides, in sizes of its first operand. ``scattered``: neighbours of a row of the tile are no neighbours in
+    memory. ``unrolled``: the loop that begins here is written out.
     """
 
     kind: str
@@ -106,6 +109,9 @@ class Step:
     extents: tuple[Poly, ...] = ()
     dtype: str = "float32"
     line: int = 0
+    scratch: float = 0.0
+    scattered: bool = False
+    unrolled: bool = False
 
 
 @dataclass(frozen=True)

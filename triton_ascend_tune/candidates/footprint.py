@@ -1,0 +1,223 @@
+"""How much on-chip memory a candidate needs, from the tiles that are alive at once.
+
+The tiles of a reading are walked in order. One is alive from the step that writes it to the last that reads it, or to
+the end of the loop that reads it again; an elementwise step writes over an operand of the same size that is not read
+any more, as the compiler does. The sum at the worst step is what the kernel needs. That the compiler doubles what moves
+in a loop is counted apart (``doubled``): where doubling does not fit, it does without.
+
+The rest is learnt: a message "needs N, has M" for one candidate says by how much the model is off for that kernel, and
+corrects it for the others.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from triton_ascend_tune.candidates import symbol
+from triton_ascend_tune.candidates.calls import width
+from triton_ascend_tune.candidates.hardware import Hardware
+from triton_ascend_tune.candidates.symbol import Poly
+from triton_ascend_tune.candidates.trace import Step, Trace
+
+#: ``failures.reason`` of an overflow, e.g. "unified buffer overflow: needs 256 KiB, has 192 KiB".
+_OVERFLOW = re.compile(r"(unified buffer|L1 buffer|L0[ABC] buffer) overflow: needs ([\d.]+) KiB")
+_MEMORY = {"unified buffer": "ub", "L1 buffer": "l1", "L0A buffer": "l0a", "L0B buffer": "l0b", "L0C buffer": "l0c"}
+
+
+@dataclass(frozen=True)
+class Need:
+    """Bytes of each memory. ``doubled``: of the unified buffer with multi-buffering of what moves in loops."""
+
+    ub: int = 0
+    doubled: int = 0
+    l1: int = 0
+    l0a: int = 0
+    l0b: int = 0
+    l0c: int = 0
+
+    def overflow(self, hardware: Hardware) -> str:
+        """Which memory is too small, in the words of a reason; "" if the candidate fits."""
+        for name, long in (("ub", "unified buffer"), ("l1", "L1"), ("l0a", "L0A"), ("l0b", "L0B"), ("l0c", "L0C")):
+            needed, there = getattr(self, name), getattr(hardware, name)
+            if there and needed > there:
+                return f"{long}: needs about {needed / 1024:g} KiB, has {there / 1024:g} KiB"
+        return ""
+
+
+class Footprint:
+    """The model of one kernel. ``estimate`` may be asked for any candidate, ``learn`` told what a compiler said."""
+
+    def __init__(self, trace: Trace, hardware: Hardware) -> None:
+        self._trace = trace
+        self._hardware = hardware
+        self._buffers = _buffers(trace.steps)
+        self._written = {step.result: place for place, step in enumerate(trace.steps) if _writes(step)}
+        self._factors: dict[str, float] = {}
+
+    @property
+    def moves_in_loops(self) -> bool:
+        """Whether there is anything to double."""
+        depth = 0
+        for step in self._trace.steps:
+            depth += {"begin": 1, "end": -1}.get(step.kind, 0)
+            if depth and step.kind in ("load", "store"):
+                return True
+        return False
+
+    def estimate(self, values: Mapping[str, int]) -> Need:
+        """What a candidate with these ``values`` of its constexprs needs; corrected by what was learnt."""
+        need = self._model({**self._trace.values, **values})
+        return Need(**{name: int(getattr(need, name) * self._factor(name)) for name in Need.__dataclass_fields__})
+
+    def learn(self, values: Mapping[str, int], reason: str) -> None:
+        """Takes in why a candidate did not compile; anything but an overflow teaches nothing."""
+        said = _OVERFLOW.search(reason)
+        if said is None:
+            return
+        name = _MEMORY[said.group(1)]
+        modelled = getattr(self._model({**self._trace.values, **values}), name)
+        if modelled:
+            factor = float(said.group(2)) * 1024 / modelled
+            self._factors[name] = max(factor, self._factors.get(name, 0.0))
+
+    def _factor(self, name: str) -> float:
+        return self._factors.get("ub" if name == "doubled" else name, 1.0)
+
+    def _model(self, values: Mapping[str, int]) -> Need:
+        steps = self._trace.steps
+        sizes = [self._size(step, values) for step in steps]
+        trips = [symbol.evaluate(step.extents[0], values) if step.extents else None for step in steps]
+        held = [self._held(buffer, sizes, trips) for buffer in self._buffers]
+        peak = 0.0
+        for place, step in enumerate(steps):
+            alive = sum(size for buffer, size in zip(self._buffers, held) if buffer.first <= place <= buffer.last)
+            peak = max(peak, alive + step.scratch * self._operand(step, sizes))
+        moved = sum(size for buffer, size in zip(self._buffers, held) if buffer.moves)
+        cube = [self._dot(dot.m, dot.n, dot.k, width(dot.dtype), values) for dot in self._trace.dots]
+        sides = [max((each[place] for each in cube), default=0) for place in range(3)]
+        shared = self._hardware.vectors_per_cube if cube else 1
+        return Need(
+            ub=int(peak / shared), doubled=int((peak + moved) / shared), l1=sides[0] + sides[1], l0c=sides[2]
+        )
+
+    def _held(self, buffer: _Buffer, sizes: Sequence[int], trips: Sequence[int | None]) -> float:
+        """Bytes of a buffer, with its copies."""
+        size = max(sizes[place] for place in buffer.places)
+        copies = 1
+        for begin in buffer.unrolled:
+            copies *= trips[begin] or 1
+        if buffer.filled_in and any(trips[begin] != 1 for begin in buffer.filled_in):
+            copies += 1  # the constant is made once, before the loop, and copied in each iteration
+        return size * copies
+
+    def _operand(self, step: Step, sizes: Sequence[int]) -> int:
+        return sizes[self._written[step.operands[0]]] if step.scratch and step.operands else 0
+
+    def _dot(self, m: Poly, n: Poly, k: Poly, bytes_each: int, values: Mapping[str, int]) -> tuple[int, int, int]:
+        rows, columns, depth = (symbol.evaluate(each, values) or 0 for each in (m, n, k))
+        rows, columns, depth = (math.ceil(each / 16) * 16 for each in (rows, columns, depth))  # whole fractals
+        return rows * depth * bytes_each, depth * columns * bytes_each, rows * columns * 4
+
+    def _size(self, step: Step, values: Mapping[str, int]) -> int:
+        if not step.extents or step.kind == "begin":
+            return 0
+        extents = [symbol.evaluate(extent, values) for extent in step.extents]
+        if None in extents:
+            return 0
+        counts = [extent for extent in extents if extent is not None]
+        bytes_each = width(step.dtype)
+        # The last dimension with more than one element is stored in whole blocks.
+        align = self._hardware.align
+        if step.scattered:
+            return math.prod(counts) * align  # every element begins a block of its own
+        row = counts[-1] * bytes_each
+        return math.prod(counts[:-1]) * math.ceil(row / align) * align
+
+
+@dataclass
+class _Buffer:
+    """One piece of memory, used by one tile after the other from step ``first`` to step ``last``.
+
+    ``places``: steps whose extents it must hold. ``moves``: loaded in a loop. ``unrolled``: begins of written-out loops
+    around it, each iteration of which has a copy. ``filled_in``: begins of the loops in which it is set to a constant.
+    """
+
+    places: list[int]
+    first: int
+    last: int
+    moves: bool = False
+    unrolled: tuple[int, ...] = ()
+    filled_in: tuple[int, ...] = ()
+
+
+def _writes(step: Step) -> bool:
+    return step.result is not None and step.kind != "carry"
+
+
+def _buffers(steps: Sequence[Step]) -> list[_Buffer]:
+    loops = _loops(steps)
+    written = {step.result: place for place, step in enumerate(steps) if _writes(step)}
+    last: dict[int, int] = {}
+    for place, step in enumerate(steps):
+        for tile in step.operands if step.kind != "carry" else ():
+            if tile in written:
+                last[tile] = max(last.get(tile, 0), _until(written[tile], place, loops))
+    carried = {step.result: step.operands[0] for step in steps if step.kind == "carry"}
+    buffer_of: dict[int, _Buffer] = {}
+    buffers: list[_Buffer] = []
+    for place, step in enumerate(steps):
+        if step.kind == "store" and step.operands[0] in buffer_of:
+            buffer_of[step.operands[0]].places.append(place)
+        tile = step.result
+        if tile is None or step.kind == "carry":
+            continue
+        end = max(place, last.get(tile, place))
+        before = buffer_of.get(carried[tile]) if tile in carried else None
+        if before is None and step.kind in ("map", "dot"):
+            before = _free_operand(step, place, steps, buffer_of)
+        if before is not None:
+            before.places.append(place)
+            before.last = max(before.last, end)
+            buffer_of[tile] = before
+            continue
+        around = tuple(begin for begin, loop_end in loops if begin <= place <= loop_end)
+        buffer_of[tile] = _Buffer(
+            [place],
+            place,
+            end,
+            moves=step.kind == "load" and bool(around),
+            unrolled=tuple(begin for begin in around if steps[begin].unrolled) if step.kind == "load" else (),
+            filled_in=around if step.kind == "fill" else (),
+        )
+        buffers.append(buffer_of[tile])
+    return buffers
+
+
+def _free_operand(step: Step, place: int, steps: Sequence[Step], buffer_of: Mapping[int, _Buffer]) -> _Buffer | None:
+    """The buffer of an operand that ends here and has the same shape and type."""
+    for operand in step.operands:
+        buffer = buffer_of.get(operand)
+        if buffer is None or buffer.last != place:
+            continue
+        like = steps[buffer.places[-1]]
+        if like.extents == step.extents and width(like.dtype) == width(step.dtype):
+            return buffer
+    return None
+
+
+def _loops(steps: Sequence[Step]) -> list[tuple[int, int]]:
+    open_at, found = [], []
+    for place, step in enumerate(steps):
+        if step.kind == "begin":
+            open_at.append(place)
+        elif step.kind == "end" and open_at:
+            found.append((open_at.pop(), place))
+    return found
+
+
+def _until(written: int, read: int, loops: Sequence[tuple[int, int]]) -> int:
+    """What is written before a loop and read in it is needed in the next iteration, too."""
+    return max([read, *(end for begin, end in loops if written < begin <= read <= end)])
