@@ -218,7 +218,8 @@ def test_a_session_that_cannot_be_made(
 
 def test_no_file(profiler: NpuProfiler, npu: FakeNpu, tmp_path: Path) -> None:
     npu.parse = lambda profile: None
-    assert failed(profiler, npu, tmp_path).problem is Problem.NO_FILE
+    error = failed(profiler, npu, tmp_path)
+    assert error.problem is Problem.NO_FILE and "expected 8 rows (2 x (1 + 3) runs), found none" in error.detail
 
 
 def test_no_file_and_an_error_of_the_parser(profiler: NpuProfiler, npu: FakeNpu, tmp_path: Path) -> None:
@@ -250,7 +251,8 @@ def test_a_parser_that_hangs_is_stopped(
 
 def test_an_empty_table(profiler: NpuProfiler, npu: FakeNpu, tmp_path: Path) -> None:
     npu.change = lambda rows: []
-    assert failed(profiler, npu, tmp_path).problem is Problem.EMPTY
+    error = failed(profiler, npu, tmp_path)
+    assert error.problem is Problem.EMPTY and "expected 8 rows (2 x (1 + 3) runs), found none" in error.detail
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,36 @@ def test_one_kernel_of_several_in_a_call(sim_env: Any) -> None:
     assert 19.5 < one < 20.5
 
 
+QUIRKS = """
+import triton.testing
+from triton_ascend_tune import do_bench_npu
+n = 100_003
+x, y, out = torch.rand(n).npu(), torch.rand(n).npu(), torch.empty(n, device="npu")
+total = torch.empty(4 << 20, device="npu")
+def call():
+    total.zero_()
+    add.fn[(25,)](x, y, out, n, BLOCK=4096)
+timers = (triton.testing.do_bench_npu, do_bench_npu, lambda call: do_bench_npu(call, target_kernel_name="add"))
+with contextlib.redirect_stdout(io.StringIO()):
+    report([timer(call) for timer in timers])
+"""
+
+
+def test_what_goes_wrong_with_the_wheels_own_timer(run_on_sim: Any, tmp_path: Path) -> None:
+    """It reports the operator that takes most time, here one that zeroes 16 MiB, and in microseconds."""
+    stock, whole, one = run_on_sim(PROGRAM + QUIRKS, {"TEST_FOLDER": str(tmp_path / "well")}, timeout=300)
+    assert stock == pytest.approx(1000 * (whole - one), abs=0.01)
+    assert 0 < one < 0.005 < 0.010 < whole < 0.020
+
+
+def test_a_failed_profile_is_no_infinite_time(run_on_sim: Any, tmp_path: Path) -> None:
+    """Of which the wheel's own timer makes NaN, and with it the first config the best one."""
+    env = {"TEST_FOLDER": str(tmp_path), "CANN_SIM_FAULTS": "prof_no_data"}
+    stock, whole, one = run_on_sim(PROGRAM + QUIRKS, env, timeout=300)
+    assert stock == float("inf")
+    assert whole == one and 0.010 < one < 0.025  # the whole call between events
+
+
 # -- faults of the simulated CANN --------------------------------------------------------------------------------------
 
 FAULTY = """
@@ -181,7 +211,7 @@ def expect_events(found: Any, *texts: str, sessions: int = 1) -> None:
     [
         ("prof_lost:9", ["too few rows", "expected 70 rows of kernel 'add' (2 x (5 + 30) runs), found 67"]),
         ("prof_doubled", ["too many rows", "expected each execution once, found", "rows repeated"]),
-        ("prof_no_data", ["wrote no kernel_details.csv"]),
+        ("prof_no_data", ["wrote no kernel_details.csv", "expected 70 rows (2 x (5 + 30) runs), found none"]),
         ("prof_crash", ["profiler failed"]),
     ],
 )

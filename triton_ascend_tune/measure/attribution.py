@@ -42,6 +42,10 @@ class Layout:
     def runs(self) -> int:
         return self.candidates * self.runs_each
 
+    @property
+    def expected(self) -> str:
+        return f"expected {self.runs} rows ({self.candidates} x ({self.warmup} + {self.active}) runs)"
+
 
 def attribute(rows: Sequence[KernelRow], layout: Layout, names: Sequence[str | None]) -> list[Samples]:
     """The times of the last ``active`` runs of each candidate. ``names``: of the candidates' kernels, in order.

@@ -46,7 +46,7 @@ def find(folder: Path) -> Path:
     """The table below ``folder``, which holds one profile. ProfileError if there is none."""
     tables = sorted(folder.rglob(FILE_NAME))
     if not tables:
-        raise ProfileError(Problem.NO_FILE, f"there is none below {folder}")
+        raise ProfileError(Problem.NO_FILE, "the profile holds raw data only")
     return tables[-1]
 
 

@@ -100,9 +100,14 @@ def profile(
             raise ProfileError(Problem.REFUSED, reason)
         with profiler_lock.alone_on_device(profiler.device), _folder(session) as folder:
             flush = _flush_of(profiler, session.flush_bytes)
-            rows = profiler.record(folder, lambda: _run_all(profiler, trials, layout, flush, tolerated))
+            try:
+                rows = profiler.record(folder, lambda: _run_all(profiler, trials, layout, flush, tolerated))
+            except ProfileError as error:
+                if error.problem not in (Problem.NO_FILE, Problem.EMPTY):
+                    raise
+                raise ProfileError(error.problem, f"{layout.expected}, found none: {error.detail}") from None
             if not rows:
-                raise ProfileError(Problem.EMPTY, "no kernel was recorded")
+                raise ProfileError(Problem.EMPTY, f"{layout.expected}, found none")
             return attribute(rows, layout, names())
 
 
