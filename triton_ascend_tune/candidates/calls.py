@@ -111,11 +111,22 @@ class Calls:
         tiles = tuple(part.tile for part in parts if part.tile is not None)
         tile = None
         if dims and (tiles or (is_float(result) and poly is None)):
+            if dtype is None and is_float(result):
+                tiles = tuple(self._widened(part, result) for part in parts if part.tile is not None)
             tile = self.new_tile()
             self.record(Step("map", tile, tiles, extents, result, scratch=scratch))
         if poly is None or poly.too_big:
             poly = self.fresh("data").poly
         return Value(poly, dims, extents, result, any(part.pointer for part in parts), tile)
+
+    def _widened(self, part: Value, dtype: str) -> int:
+        """The tile of ``part`` in ``dtype``, into which a narrower operand is converted first."""
+        assert part.tile is not None
+        if not part.dims or width(part.dtype) >= width(dtype):
+            return part.tile
+        tile = self.new_tile()
+        self.record(Step("map", tile, (part.tile,), part.extents, dtype))
+        return tile  # type: ignore[no-any-return]
 
     def _broadcast(self, parts: Sequence[Value]) -> tuple[tuple[Lanes, ...], tuple[Poly, ...]]:
         rank = max((len(part.dims) for part in parts), default=0)

@@ -98,10 +98,7 @@ class Footprint:
         moved = sum(size for buffer, size in zip(self._buffers, held) if buffer.moves)
         cube = [self._dot(dot.m, dot.n, dot.k, width(dot.dtype), values) for dot in self._trace.dots]
         sides = [max((each[place] for each in cube), default=0) for place in range(3)]
-        shared = self._hardware.vectors_per_cube if cube else 1
-        return Need(
-            ub=int(peak / shared), doubled=int((peak + moved) / shared), l1=sides[0] + sides[1], l0c=sides[2]
-        )
+        return Need(ub=int(peak), doubled=int(peak + moved), l1=sides[0] + sides[1], l0c=sides[2])
 
     def _held(self, buffer: _Buffer, sizes: Sequence[int], trips: Sequence[int | None]) -> float:
         """Bytes of a buffer, with its copies."""
@@ -157,8 +154,49 @@ def _writes(step: Step) -> bool:
     return step.result is not None and step.kind != "carry"
 
 
+def _off_ub(steps: Sequence[Step]) -> set[int]:
+    """Tiles of matrix products that never are in the unified buffer.
+
+    Operands that are loaded for products alone go to L1; sums of products stay in L0C until they are stored, converted
+    on the way, unless something else reads them.
+    """
+    readers: dict[int, list[Step]] = {}
+    for step in steps:
+        for tile in step.operands:
+            readers.setdefault(tile, []).append(step)
+    dtype_of = {step.result: step.dtype for step in steps if _writes(step)}
+    sums = {step.result for step in steps if step.kind == "dot" and step.result is not None}
+    fills = {step.result for step in steps if step.kind == "fill"}
+    summing: set[Step] = set()
+    for step in steps:
+        converts = len(step.operands) == 1 and step.dtype != dtype_of.get(step.operands[0])
+        if step.kind == "map" and step.operands and not step.scratch and step.result is not None:
+            if set(step.operands) <= sums | fills and (converts or len(step.operands) == 2) and set(step.operands) & sums:
+                sums.add(step.result)
+                summing.add(step)
+    sums |= {step.operands[0] for step in steps if step.kind == "carry" and step.result in sums} & fills
+    changed = True
+    while changed:
+        changed = False
+        for tile in list(sums):
+            for step in readers.get(tile, ()):
+                stays = step.kind == "store" or (step.kind in ("dot", "carry", "map") and step.result in sums)
+                if not stays or (step.kind == "map" and step not in summing):
+                    sums.discard(tile)
+                    changed = True
+                    break
+    loaded: set[int] = set()
+    for step in reversed(steps):
+        if step.kind in ("load", "move") and step.result is not None:
+            uses = readers.get(step.result, [])
+            if uses and all(use.kind == "dot" or use.result in loaded for use in uses):
+                loaded.add(step.result)
+    return sums | loaded  # type: ignore[return-value]
+
+
 def _buffers(steps: Sequence[Step]) -> list[_Buffer]:
     loops = _loops(steps)
+    elsewhere = _off_ub(steps)
     written = {step.result: place for place, step in enumerate(steps) if _writes(step)}
     last: dict[int, int] = {}
     for place, step in enumerate(steps):
@@ -172,7 +210,7 @@ def _buffers(steps: Sequence[Step]) -> list[_Buffer]:
         if step.kind == "store" and step.operands[0] in buffer_of:
             buffer_of[step.operands[0]].places.append(place)
         tile = step.result
-        if tile is None or step.kind == "carry":
+        if tile is None or step.kind == "carry" or tile in elsewhere:
             continue
         end = max(place, last.get(tile, place))
         before = buffer_of.get(carried[tile]) if tile in carried else None

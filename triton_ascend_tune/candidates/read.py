@@ -294,7 +294,12 @@ class Reader(Calls):
                 self._bound(op, left, right, self.line(node))
         if None not in truths:
             return Known(all(truths))
-        return self.mapped(values, None, dtype="int1")
+        mask = self.mapped(values, None, dtype="int1")
+        if mask.tile is None and sum(any(value.dims) for value in values) > 1:
+            # Two indices are compared element by element, as numbers of 32 bits.
+            mask = replace(mask, tile=self.new_tile())
+            self._step(Step("map", mask.tile, (), mask.extents, "int32", self.line(node)))
+        return mask
 
     def _bound(self, op: ast.cmpop, left: Value, right: Value, line: int) -> None:
         """Notes ``index < length`` if the comparison says that."""
