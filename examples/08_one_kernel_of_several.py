@@ -32,7 +32,7 @@ def finish(x, y, n, BLOCK: tl.constexpr):
 
 
 def vector(blocks: int, block: int) -> torch.Tensor:
-    return torch.ones(blocks * block, device="npu")
+    return torch.ones(blocks * block).to("npu")
 
 
 def main() -> None:

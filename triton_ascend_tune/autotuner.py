@@ -230,7 +230,7 @@ class Tuner:
         return measure(trials, protocol, device, tolerated)
 
     def _profile(self, *args: Any, config: Any, **keywords: Any) -> None:
-        """Leaves a profile of ``config`` in the folder that the user gave as ``auto_prof_dir``; in place of stock's."""
+        """Leaves a profile of ``config`` in the folder that the user gave as ``auto_profile_dir``; in place of stock's."""
         from triton_ascend_tune import trials
         from triton_ascend_tune.measure.bench_npu import keep_profile
         from triton_ascend_tune.tuning import candidates_of

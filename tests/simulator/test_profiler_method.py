@@ -47,6 +47,12 @@ def double(x, total, n, BLOCK: tl.constexpr):
     tl.store(x + i, v, mask=i < n)
     tl.store(total + i, tl.load(total + i, mask=i < n) + v, mask=i < n)
 
+@triton.autotune(configs=blocks(1024, 4096), key=["n"], auto_profile_dir=place + "/auto")
+@triton.jit
+def copy(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n), mask=i < n)
+
 # A user's kernel that is called like an operator that a flush may be.
 @triton.autotune(configs=blocks(1024, 4096), key=["n"])
 @triton.jit
@@ -92,6 +98,10 @@ answers["double"]["equal"] = torch.equal(z.cpu(), x * 2) and torch.equal(total.c
 y = torch.empty(n, device="npu")
 answers["zeros_like"] = tuned(zeros_like, x.npu(), y, n)
 os.environ["TRITON_BENCH_METHOD"] = "default"
+answers["copy"] = tuned(copy, x.npu(), y, n)
+answers["again"] = tuned(copy, x.npu(), y, n)
+tables = glob.glob(place + "/auto/**/kernel_details.csv", recursive=True)
+answers["kept"] = [open(table).read().count(",copy,copy,") for table in tables]
 answers["old key"] = tune_add(n)
 answers["new key"] = tune_add(n + 1)
 os.environ["TRITON_BENCH_METHOD"] = "profiler"
@@ -133,6 +143,12 @@ def test_kernels_of_hooks_are_not_the_kernel(good: Any) -> None:
 def test_a_users_kernel_that_is_called_like_an_operator_is_not_lost(good: Any) -> None:
     assert good["zeros_like"]["method"] == "profiler" and good["zeros_like"]["warned"] == []
     assert all(found["count"] == 30 for found in good["zeros_like"]["rows"])
+
+
+def test_auto_prof_dir_keeps_a_profile_of_the_winner_and_no_other(good: Any) -> None:
+    assert (good["copy"]["method"], good["copy"]["sessions"], good["copy"]["left"]) == ("event", 1, [])
+    assert good["again"]["sessions"] == 0
+    assert good["kept"] == [35]
 
 
 def test_switching_the_method_in_one_process(good: Any) -> None:
@@ -224,6 +240,27 @@ def test_lost_rows_ahead_of_the_first_run_do_no_harm(run_on_sim: Any, tmp_path: 
     env = {"TEST_FOLDER": str(tmp_path), "CANN_SIM_FAULTS": "prof_lost:3"}
     found = run_on_sim(PROGRAM + FAULTY, env, timeout=300)
     assert (found["method"], found["sessions"], found["warned"]) == ("profiler", 1, [])
+
+
+TWO_PROCESSES = """
+import json, subprocess, sys
+os.environ["TRITON_BENCH_METHOD"] = "npu"
+if "CHILD" in os.environ:
+    report(tune_add(100_003))
+else:
+    answer = place + "/child.json"
+    theirs = {"CHILD": "1", "TEST_FOLDER": place + "/child", "CANN_SIM_TEST_REPORT": answer}
+    child = subprocess.Popen([sys.executable, __file__], env={**os.environ, **theirs})
+    answers = [tune_add(100_003)]
+    assert child.wait() == 0
+    report([*answers, json.load(open(answer))])
+"""
+
+
+def test_two_processes_take_turns(run_on_sim: Any, tmp_path: Path) -> None:
+    for found in run_on_sim(PROGRAM + TWO_PROCESSES, {"TEST_FOLDER": str(tmp_path)}, timeout=300):
+        assert (found["method"], found["sessions"], found["warned"]) == ("profiler", 1, [])
+        assert [row["count"] for row in found["rows"] if row] == [30, 30]
 
 
 # -- conditions of the process -----------------------------------------------------------------------------------------
