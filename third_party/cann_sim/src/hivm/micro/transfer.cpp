@@ -143,8 +143,12 @@ class Load final : public MicroKernel {
     const Transfer transfer = plan(target, source, left);
     issue(core, transfer, source, target, mode);
     const Rows<2> rows(name_, {&target, &source});
-    rows.each([&](const std::array<Lane, 2>& lanes, int64_t n) { move_(lanes[1], lanes[0], n); });
+    const auto move = [&](const std::array<Lane, 2>& lanes, int64_t n) { move_(lanes[1], lanes[0], n); };
+    rows.each(move);
     if (left > 0 || !transfer.scalar) pad(target, transfer, mode, pad_bits(arguments), left);
+    // Where rows lie closer than their left padding is wide (a strided target has rows of one element), the
+    // elements stay and the padding is lost.
+    if (left > 0 && transfer.bursts > 1) rows.each(move);
   }
 
  private:
