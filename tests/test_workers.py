@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from triton_ascend_tune import workers
+from triton_ascend_tune import settings, workers
 
 
 @pytest.fixture(autouse=True)
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in ("TRITON_ASCEND_TUNE_WORKERS", *workers._RANKS):
+    for variable in (settings.WORKERS, *settings._RANKS):
         monkeypatch.delenv(variable, raising=False)
 
 

@@ -12,29 +12,17 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.metadata
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from triton_ascend_tune import __version__
+from triton_ascend_tune import __version__, settings
 from triton_ascend_tune.key import NOT_GIVEN, Key, Parameter
 from triton_ascend_tune.launch import LAUNCH_ONLY
 from triton_ascend_tune.records import NotStorableError, canonical, digest
 from triton_ascend_tune.values import Candidate
 
-#: Variables that change what triton-ascend's backend compiles or how it launches, besides those that Triton lists.
-_COMPILER_VARIABLES = (
-    "TRITON_ALL_BLOCKS_PARALLEL",
-    "TRITON_ASCEND_ARCH",
-    "TRITON_DEBUG",
-    "TRITON_DISABLE_FFTS",
-    "TRITON_DISABLE_LINE_INFO",
-    "TRITON_ENABLE_SANITIZER",
-    "TRITON_NPU_COMPILER_PATH",
-)
-#: Folders with the text files that say which CANN this is.
-_CANN_FOLDERS = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
+#: Text files in CANN's folder that say which one it is.
 _CANN_FILES = ("version.cfg", "version.info", "*/ascend_*_install.info")
 #: Triton passes pointers and integers that are multiples of this as such.
 _ALIGNMENT = 16
@@ -89,8 +77,7 @@ def environment() -> str:
         listed = dict(get_cache_invalidating_env_vars())
     except ImportError:
         listed = {}
-    ours = {name: os.environ[name] for name in _COMPILER_VARIABLES if name in os.environ}
-    return canonical({**listed, **ours})
+    return canonical({**listed, **settings.compiler_variables()})
 
 
 def toolchain(target: Any, simulated: str | None) -> str:
@@ -104,7 +91,7 @@ def toolchain(target: Any, simulated: str | None) -> str:
         backend = str(make_backend(target).hash())
     except Exception as error:  # a backend that cannot say which compiler it has, for example because it is missing
         backend = f"unknown: {type(error).__name__}"
-    cann = _cann_version(tuple(os.environ.get(name, "") for name in _CANN_FOLDERS))
+    cann = _cann_version(settings.cann_folders())
     return digest(
         "toolchain", _triton(), backend, _torch_npu(), cann, simulated or "device", __version__, environment()
     )
@@ -155,7 +142,7 @@ def _torch_npu() -> str:
 @functools.lru_cache
 def _cann_version(folders: tuple[str, ...]) -> str:
     """The text of the first file that says so; "" if there is none."""
-    for folder in filter(None, folders):
+    for folder in folders:
         for pattern in _CANN_FILES:
             for path in sorted(Path(folder).glob(pattern)):
                 try:

@@ -57,6 +57,20 @@ WORKERS = "TRITON_ASCEND_TUNE_WORKERS"
 BUSY = "TRITON_ASCEND_TUNE_BUSY"
 ALL_BLOCKS = "TRITON_ALL_BLOCKS_PARALLEL"
 
+#: How many processes torchrun and others have started on this host.
+_RANKS = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
+_CANN_FOLDERS = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
+#: Besides those that Triton itself lists.
+_COMPILER_VARIABLES = (
+    ALL_BLOCKS,
+    "TRITON_ASCEND_ARCH",
+    "TRITON_DEBUG",
+    "TRITON_DISABLE_FFTS",
+    "TRITON_DISABLE_LINE_INFO",
+    "TRITON_ENABLE_SANITIZER",
+    "TRITON_NPU_COMPILER_PATH",
+)
+
 WAIT = "wait"
 FIRST = "first"
 PROTOCOL_PREFIX = "TRITON_ASCEND_TUNE_"
@@ -166,6 +180,24 @@ def busy() -> str:
 def spreads_blocks() -> bool:
     """Whether triton-ascend spreads grids that have more blocks than the device launches."""
     return os.environ.get(ALL_BLOCKS, "0") != "0"
+
+
+def ranks() -> int:
+    """Processes that were started together on this host, as their launcher says; 1 if it does not."""
+    for variable in _RANKS:
+        if _read(variable).isdigit() and int(_read(variable)) > 0:
+            return int(_read(variable))
+    return 1
+
+
+def compiler_variables() -> dict[str, str]:
+    """The variables that are set and that change what triton-ascend's backend compiles or how it launches."""
+    return {name: os.environ[name] for name in _COMPILER_VARIABLES if name in os.environ}
+
+
+def cann_folders() -> tuple[str, ...]:
+    """Where CANN is installed, as its ``set_env.sh`` says."""
+    return tuple(filter(None, map(_read, _CANN_FOLDERS)))
 
 
 def interpreting() -> bool:

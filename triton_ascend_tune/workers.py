@@ -10,8 +10,6 @@ from triton_ascend_tune import settings
 
 #: More compilers at once than this only wait for memory and disk.
 MAX_WORKERS = 32
-#: Processes on this host that torchrun and others start together and that tune at the same time.
-_RANKS = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN_CGROUP = Path("/proc/self/cgroup")
@@ -24,7 +22,7 @@ def worker_count(jobs: int) -> int:
     """
     wanted = settings.workers()
     if wanted is None:
-        wanted = min(MAX_WORKERS, max(1, processors() // ranks()))
+        wanted = min(MAX_WORKERS, max(1, processors() // settings.ranks()))
     return max(1, min(jobs, wanted))
 
 
@@ -36,15 +34,6 @@ def processors() -> int:
         available = os.cpu_count() or 1
     quota = cgroup_quota(_CGROUPS, _OWN_CGROUP)
     return max(1, available if quota is None else min(available, math.ceil(quota)))
-
-
-def ranks() -> int:
-    """Processes that were started together on this host, as their launcher says; 1 if it does not."""
-    for variable in _RANKS:
-        text = os.environ.get(variable, "")
-        if text.isdigit() and int(text) > 0:
-            return int(text)
-    return 1
 
 
 def cgroup_quota(root: Path, own: Path) -> float | None:
