@@ -4,10 +4,9 @@
 
 Both sides tune the same kernels over the same lists in one process, with everything compiled beforehand, so that what
 is compared is the benchmark phase. Every tuning but the first gets the list in another order, the same for both sides.
-The reference is a third party: 200 gated, interleaved samples of each config, taken by ``record_samples.record``,
-which uses nothing of this package. The place in a round shifts what is read, on an H200 by up to 12 % for a kernel of 7 us,
-so the reference is the mean over the places of the median at each; plain medians, which depend on how often the drawn
-orders put a config where, are shown beside. A pick is right if the reference has it within 2 % of the best.
+The reference is a third party: 200 interleaved samples of each config behind the gate of ``record_samples``, with
+torch's events, using nothing of this package; 16 small launches follow each round, because the last launches before a
+stream runs dry read shorter. A pick is right if the reference has it within 2 % of the best.
 
 Afterwards some properties of the engine are shown that only a device has (``--no-checks`` leaves them out).
 """
@@ -37,6 +36,7 @@ from triton.runtime.autotuner import Autotuner
 import triton_ascend_tune
 
 RIGHT_PERCENT = 2.0
+TRAILING_LAUNCHES = 16
 MATMUL_OPTIONS = ("BM", "BN", "BK")
 
 
@@ -118,14 +118,29 @@ def orders(count: int, tunings: int) -> list[list[int]]:
     return made
 
 
-def by_place(recorded: dict[str, list[Any]]) -> list[float]:
-    """Microseconds of each config: at each place of the rounds the median, then the mean over the places."""
-    times_ns, rounds = recorded["kernel_ns"], recorded["order"]
-    at: list[list[list[int]]] = [[[] for _ in times_ns] for _ in times_ns]  # config, place -> times
-    for number, order in enumerate(rounds):
-        for place, config in enumerate(order):
-            at[config][place].append(times_ns[config][number])
-    return [statistics.fmean(statistics.median(times) for times in places if times) / 1e3 for places in at]
+def reference_us(good: list[Any], gate: Any, flush: torch.Tensor | None) -> dict[str, float]:
+    """The medians of ``recorder.ROUNDS`` interleaved samples of each config; without a flush where that is None."""
+    count = len(good)
+    starts, ends = ([torch.cuda.Event(enable_timing=True) for _ in range(count)] for _ in range(2))
+    small = torch.zeros(1, device="cuda")
+    for event in (*starts, *ends):  # torch creates an event when it is first recorded: not behind the gate
+        event.record()
+    times: list[list[float]] = [[] for _ in good]
+    for number in range(recorder.ROUNDS):
+        order = random.Random(number).sample(range(count), count)
+        with gate.closed():
+            for index in order:
+                if flush is not None:
+                    flush.zero_()
+                starts[index].record()
+                good[index][1]()
+                ends[index].record()
+            for _ in range(TRAILING_LAUNCHES):
+                small.zero_()
+        torch.cuda.synchronize()
+        for index in order:
+            times[index].append(starts[index].elapsed_time(ends[index]) * 1e3)
+    return {name: round(statistics.median(us), 3) for (name, _), us in zip(good, times)}
 
 
 def regrets_percent(reference: dict[str, float], picks: list[str]) -> list[float]:
@@ -152,16 +167,12 @@ def compare(name: str, tunings: int, flush: torch.Tensor, gate: Any) -> dict[str
             result[side]["rounds"] = [choice.rounds for choice in choices]
             result[side]["stops"] = [choice.stop for choice in choices]
             result["event_overhead_us"] = round(choices[0].conditions.event_overhead_ms * 1e3, 3)
-    recorded = recorder.record(good, "gated", flush, gate)
-    reference = {config: round(us, 3) for (config, _), us in zip(good, by_place(recorded))}
-    medians = {config: statistics.median(ns) / 1e3 for (config, _), ns in zip(good, recorded["kernel_ns"])}
-    result["reference_us"], result["reference_medians_us"] = reference, medians
+    reference = result["reference_us"] = reference_us(good, gate, flush)
     for side, picks in picked.items():
         names = [case.names[pick] for pick in picks]
         regrets = regrets_percent(reference, names)
         result[side]["picks"] = names
         result[side]["regret_percent"] = regrets
-        result[side]["regret_percent_by_medians"] = regrets_percent(medians, names)
         result[side]["right"] = sum(regret <= RIGHT_PERCENT for regret in regrets)
     ratio = statistics.median(result["stock"]["ms"]) / statistics.median(result["ours"]["ms"])
     result["times_faster"] = round(ratio, 1)
@@ -179,7 +190,7 @@ def print_case(name: str, result: dict[str, Any]) -> None:
             f" within 2 %: {row['right']}/{len(ms)}, worst {max(row['regret_percent']):.1f} %,"
             f" different picks {len(set(row['picks']))}"
         )
-        print(f"        regrets %: {row['regret_percent']}, by plain medians: {row['regret_percent_by_medians']}")
+        print(f"        regrets %: {row['regret_percent']}")
     ours = result["ours"]
     print(f"        gates {ours['gates']}, device ms {ours['device_ms']}")
     print(f"        rounds {ours['rounds']}, stops {sorted(set(ours['stops']))}")
@@ -235,13 +246,11 @@ def places(launch: Callable[[], object]) -> dict[str, Any]:
     return found
 
 
-def warm_picks(case: Tunable, good: list[Any], flush: torch.Tensor, gate: Any) -> dict[str, Any]:
+def warm_picks(case: Tunable, good: list[Any], gate: Any) -> dict[str, Any]:
     """Tunings without a flush against a reference without one."""
     with triton_ascend_tune.options(flush="none"):
         picks = [case.names[tune("ours", case, order)[0]] for order in orders(len(case.configs), 10)]
-    recorded = recorder.record(good, "warm", flush, gate)
-    reference = {name: us for (name, _), us in zip(good, by_place(recorded))}
-    return {"warm: regrets %": regrets_percent(reference, picks)}
+    return {"warm: regrets %": regrets_percent(reference_us(good, gate, None), picks)}
 
 
 def waits(case: Tunable) -> dict[str, Any]:
@@ -322,12 +331,11 @@ def checks(flush: torch.Tensor, gate: Any) -> dict[str, Any]:
     """Properties that only a device can show, on the shortest kernel."""
     case = matmul(512)
     good, _ = recorder.runnable(recorder.CASES["matmul_512"]())
-    recorded = recorder.record(good, "gated", flush, gate)
-    reference = {name: round(us, 3) for (name, _), us in zip(good, by_place(recorded))}
+    reference = reference_us(good, gate, flush)
     return {
         **levels(case, good, reference),
         **places(dict(good)[min(reference, key=lambda name: reference[name])]),
-        **warm_picks(case, good, flush, gate),
+        **warm_picks(case, good, gate),
         **waits(case),
         **interruptions(case),
         **captures(case),

@@ -24,10 +24,17 @@ namespace {
 // the measured time. It is given away where the loop waits for the device anyway.
 class PythonHost final : public Host {
  public:
-  PythonHost(nb::object flush, nb::object stream) : flush_(std::move(flush)), stream_(std::move(stream)) {}
+  PythonHost(nb::object flush, nb::object stream, nb::object trail)
+      : flush_(std::move(flush)), stream_(std::move(stream)), trail_(std::move(trail)) {}
 
   void flush() override {
     if (!flush_.is_none()) flush_();
+  }
+
+  bool trail() override {
+    if (trail_.is_none()) return false;
+    trail_();
+    return true;
   }
 
   Stream drained_stream() override {
@@ -51,6 +58,7 @@ class PythonHost final : public Host {
 
   nb::object flush_;
   nb::object stream_;
+  nb::object trail_;
 };
 
 // An EventTimer whose callables Python's garbage collector can see: they often reach back to the timer,
@@ -67,6 +75,7 @@ class PythonTimer final : public EventTimer {
     const PythonHost& host = *nb::inst_ptr<PythonTimer>(self)->python_host_;
     Py_VISIT(host.flush_.ptr());
     Py_VISIT(host.stream_.ptr());
+    Py_VISIT(host.trail_.ptr());
     return 0;
   }
 
@@ -74,6 +83,7 @@ class PythonTimer final : public EventTimer {
     PythonHost& host = *nb::inst_ptr<PythonTimer>(self)->python_host_;
     host.flush_ = nb::none();
     host.stream_ = nb::none();
+    host.trail_ = nb::none();
     return 0;
   }
 
@@ -181,14 +191,16 @@ void bind_timer(nb::module_& m) {
       .def(
           "__init__",
           [](PythonTimer* self, std::shared_ptr<DeviceRuntime> runtime, nb::object flush, nb::object stream,
-             std::size_t in_flight, const std::string& gate, bool prime, int gate_limit_ms) {
-            auto host = std::make_shared<PythonHost>(std::move(flush), std::move(stream));
+             std::size_t in_flight, const std::string& gate, bool prime, int gate_limit_ms,
+             nb::object trail) {
+            auto host = std::make_shared<PythonHost>(std::move(flush), std::move(stream), std::move(trail));
             const TimerOptions options{in_flight, prime, std::chrono::milliseconds(gate_limit_ms)};
             auto made = gate.empty() ? nullptr : runtime->make_gate(gate);
             new (self) PythonTimer(std::move(runtime), std::move(host), options, std::move(made));
           },
           "runtime"_a, "flush"_a.none(), "stream"_a, "in_flight"_a = TimerOptions().in_flight, "gate"_a = "",
-          "prime"_a = false, "gate_limit_ms"_a = static_cast<int>(TimerOptions().gate_limit.count()))
+          "prime"_a = false, "gate_limit_ms"_a = static_cast<int>(TimerOptions().gate_limit.count()),
+          "trail"_a = nb::none())
       .def(
           "run",
           [](PythonTimer& self, const nb::sequence& trials, const std::vector<std::size_t>& order,

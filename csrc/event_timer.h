@@ -7,7 +7,7 @@
 // With a gate the samples are queued behind it in pieces, and the device is waited for after each piece:
 //   opening GATE [prime] released  sample sample ...  trailer finished, then the gate opens
 // A gate is never closed while a hook of a trial runs, so a trial with hooks is a piece of its own:
-//   opening before GATE flush START launch END, then the gate opens, after closing
+//   opening before GATE flush START launch END trailer, then the gate opens, after closing
 #pragma once
 
 #include <chrono>
@@ -36,6 +36,9 @@ class Host {
   virtual ~Host() = default;
   // Queues the work that empties the caches.
   virtual void flush() = 0;
+  // Queues the work that lies behind the last sample of a piece, so that this one finds the device's queue as
+  // full as the others do. False: nothing was queued, and a flush or a launch will do.
+  virtual bool trail() = 0;
   // The caller's current stream. Everything queued so far must have reached the device's own queue before
   // this returns: records go there directly, and would overtake work that still waits in a queue of the
   // framework.

@@ -36,7 +36,7 @@ class GatedAcl(FakeAcl):
         return [word for word in words if word in {"record", "close", "open", "write", "synchronize"} | NOTES]
 
 
-NOTES = {"flush", "launch", "before", "after"}
+NOTES = {"flush", "launch", "before", "after", "trail"}
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +65,20 @@ def test_a_round_is_queued_behind_the_gate_and_something_follows_the_last_end(ac
     assert run.kernel_ms == pytest.approx([2.0, 2.0])
     assert run.iteration_ms == pytest.approx([2.75, 2.75])  # the trailing flush is shared
     assert run.places == [0, 1]
+
+
+def test_what_follows_the_last_sample_may_be_given(acl: GatedAcl) -> None:
+    timer = acl.gated_timer(trail=acl.step("trail", 4.0))
+    run = timer.run([Work(acl.step("launch", 2.0))], [0, 0])
+    sample = ["flush", "record", "launch", "record"]
+    assert acl.steps == ["record", "close", "record", *sample, *sample, "trail", "record", "open", "synchronize"]
+    assert run.iteration_ms == pytest.approx([4.5, 4.5])
+    start = len(acl.steps)
+    timer.run([Work(acl.step("launch", 1.0), acl.step("before"), acl.step("after"))], [0])
+    assert acl.steps[start + 2 : start + 9] == ["close", *sample, "trail", "open"]
+    trails = acl.steps.count("trail")
+    timer.run([Work(acl.step("launch", 1.0))], [0], gated=False)
+    assert acl.steps.count("trail") == trails
 
 
 def test_the_wait_has_a_limit_of_its_own(acl: GatedAcl) -> None:

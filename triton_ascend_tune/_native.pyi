@@ -74,7 +74,8 @@ class EventTimer:
     current stream after draining the framework's own queue; it is called before every record. ``in_flight`` samples
     are queued before the device is waited for. ``gate``: kind of the gate behind which they are, empty for none. A gate
     that is held for ``gate_limit_ms`` (1 to 1999) is opened and not used again; what was queued is taken once more.
-    ``prime``: each piece begins with a launch that is not timed.
+    ``prime``: each piece begins with a launch that is not timed. ``trail`` queues what follows the last sample of a
+    piece behind the gate; without it that is a flush, or a launch where ``prime`` is set.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class EventTimer:
         gate: str = "",
         prime: bool = False,
         gate_limit_ms: int = 500,
+        trail: Callable[[], object] | None = None,
     ) -> None: ...
     def run(self, trials: Sequence[_Trial], order: Sequence[int], gated: bool = True) -> Run:
         """One sample of ``trials[i]`` for each ``i`` in ``order``. What a callable raises comes out unchanged."""
