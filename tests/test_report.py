@@ -46,6 +46,10 @@ def test_profiler_records_stand_beside_what_events_say() -> None:
         "BLOCK=16 22.00 us mean; P50 22.00, P20 20.80, P80 23.20, 3 samples; events 23.00 us, +5%"
     )
     assert " ".join(second.split()).endswith("1 samples; events 15.00 us, +50%: host-bound; by order <- winner")
+    gated = replace(far, events=Samples((0.015,), note="gate: value"))
+    rows[1] = replace(rows[1], samples=gated)
+    text = report.table(Verdict(rows[1], rows, Protocol(method="profiler")))
+    assert "events 15.00 us, +50%: mostly overhead of launch and events; by order" in text
 
 
 def test_how_the_plan_came_to_its_choice() -> None:

@@ -94,7 +94,7 @@ class Samples:
 
     ``method``: "event" or "profiler", what took them. ``note``: what a reader of the times must know, e.g. that profiler
     records were attributed by their order. ``events``: the same candidate's times between events, where the profiler
-    took these and both are known.
+    took these and both are known; their ``note`` names the gate behind which they were taken.
     """
 
     times_ms: tuple[float, ...]

@@ -18,7 +18,7 @@ from triton_ascend_tune.measure.bench_npu import do_bench_npu, keep_profile
 from triton_ascend_tune.measure.profile_error import Problem, ProfileError
 from triton_ascend_tune.measure.profiled import EVENT_ROUNDS, ProfilerMethod, by_profiler
 from triton_ascend_tune.measure.trial import Failure, Measurement, Trial
-from triton_ascend_tune.values import Protocol, Samples, Stage
+from triton_ascend_tune.values import Conditions, Protocol, Samples, Stage
 
 PROTOCOL = Protocol(method="profiler", rounds=4, warmup_rounds=1)
 
@@ -28,10 +28,11 @@ class Events:
     """Stands in for ``measure.event.measure``: 25 us each, unless a trial's name says that it fails."""
 
     protocols: list[Protocol] = field(default_factory=list)
+    gate: str = ""
 
     def __call__(self, trials: Sequence[Trial], protocol: Protocol, *_: Any) -> Measurement:
         self.protocols.append(protocol)
-        return Measurement(tuple(self._one(trial) for trial in trials))
+        return Measurement(tuple(self._one(trial) for trial in trials), conditions=Conditions(self.gate))
 
     def _one(self, trial: Trial) -> Samples | Failure:
         return Failure(Stage.LAUNCH, "refused") if "fails" in trial.name else Samples((0.025,))
@@ -84,6 +85,12 @@ def test_one_session_whose_times_stand_beside_those_of_events(
         ("event", "fixed", EVENT_ROUNDS, "p50")
     ]
     assert found.protocol == by_profiler(PROTOCOL) and found.conditions.flush_bytes == PROTOCOL.flush_bytes
+
+
+def test_events_say_behind_which_gate_they_were_taken(profiler: FakeProfiler, events: Events) -> None:
+    events.gate = "value"
+    for result in Bench(profiler, events, 10.0, 20.0).measure().results:
+        assert isinstance(result, Samples) and result.events == Samples((0.025,), note="gate: value")
 
 
 def test_what_a_session_keeps_of_a_protocol() -> None:

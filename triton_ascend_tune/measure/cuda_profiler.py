@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -45,13 +46,18 @@ class CudaProfiler(Profiler):
         flush: Callable[[], object] = buffer.sum
         return flush
 
+    def _quietly(self) -> dict[str, Any]:
+        """Newer torch warns that a further session forgets the events of this one, unless told to keep them."""
+        known = inspect.signature(self._torch.profiler.profile.__init__).parameters
+        return {"acc_events": True} if "acc_events" in known else {}
+
     def synchronize(self) -> None:
         self._torch.cuda.synchronize()
 
     def record(self, folder: Path, body: Callable[[], None]) -> list[KernelRow]:
         profiler = self._torch.profiler
         try:
-            session = profiler.profile(activities=[profiler.ProfilerActivity.CUDA])
+            session = profiler.profile(activities=[profiler.ProfilerActivity.CUDA], **self._quietly())
             session.start()
         except RuntimeError as error:
             raise ProfileError(Problem.FAILED, f"{type(error).__name__}: {error}") from None

@@ -79,11 +79,12 @@ class ProfilerMethod:
         session = Session(used.warmup_rounds, used.rounds, used.flush_bytes)
         names = [name for place, name in enumerate(self._names()) if place in sound]
         taken = profile(profiler, [trials[place] for place in sound], lambda: names, session, tolerated)
+        gate = f"gate: {first.conditions.gate}" if first.conditions.gate else ""
         results: list[Samples | Failure] = list(first.results)
         for place, samples in zip(sound, taken):
             event_samples = first.results[place]
             assert isinstance(event_samples, Samples)
-            results[place] = replace(samples, events=event_samples)
+            results[place] = replace(samples, events=replace(event_samples, note=gate))
         return Measurement(tuple(results), conditions=Conditions(flush_bytes=used.flush_bytes), protocol=used)
 
     def _instead(self, reason: str, trials: Sequence[Trial], protocol: Protocol, *rest: Any) -> Measurement:
