@@ -8,6 +8,7 @@ import logging
 from typing import Any
 
 import pytest
+import triton.language as tl
 from tuning_fakes import (
     SAMPLES,
     Autotuner,
@@ -199,10 +200,24 @@ def test_no_configs_means_the_default_one_as_in_stock(timed: World) -> None:
     assert add_with_default_block.settings["BLOCK"] == 16
 
 
-def test_no_configs_and_a_tile_that_nobody_sets_is_a_clear_error(timed: World) -> None:
+@triton.jit
+def shifted_kernel(src, dst, n, SHIFT: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(dst + offsets, tl.load(src + offsets, mask=offsets < n) + SHIFT, mask=offsets < n)
+
+
+def test_no_configs_and_a_tile_that_nobody_sets_is_proposed(timed: World) -> None:
     tuned = tuner(timed, copy_kernel, [])
     x, y, _ = vectors()
-    with pytest.raises(TypeError, match=r"kernel copy_kernel lacks BLOCK: neither passed .* `configs`") as caught:
+    kernel = tuned[(4,)](x, y, 64)
+    assert kernel.settings["BLOCK"] >= 16  # four programs of fewer would not reach all elements
+
+
+def test_no_configs_and_a_constexpr_that_is_no_tile_is_a_clear_error(timed: World) -> None:
+    tuned = tuner(timed, shifted_kernel, [])
+    x, y, _ = vectors()
+    message = r"kernel shifted_kernel lacks SHIFT, BLOCK: neither passed .* `configs`.*constexpr SHIFT belongs to no axis"
+    with pytest.raises(TypeError, match=message) as caught:
         tuned[(4,)](x, y, 64)
     assert caught.value.__cause__ is not None
 

@@ -82,6 +82,8 @@ class Tuner:
 
     _do_bench: Any
     _plan: Plan | None = None
+    #: What is left to us to propose.
+    _request: generate.Request | None = None
     #: Tunings in which something was measured.
     _tunings: int = 0
 
@@ -100,12 +102,14 @@ class Tuner:
         """
         plan = self._plan
         if plan is None or plan.keys is not self.keys:
-            maps = self.__dict__.get(MAPS)
-            plan = self._plan = Plan(self.keys, self.base_fn, self.arg_names, self.fn, maps)
+            plan = self._prepare(args, kwargs)
         place = plan.place()
         if place is None:
             return self.stock.run(self, *args, **kwargs)
-        if len(self.configs) == 1 and not self.generates:
+        request = self._request
+        if request is not None and not request.asks(args, kwargs):
+            request = None
+        if request is None and len(self.configs) == 1:
             config = self.configs[0]
             self.nargs = None
         else:
@@ -123,14 +127,29 @@ class Tuner:
             config.pre_hook({**named_arguments(self.arg_names, args), **keywords})
         return self._launch(args, keywords)
 
+    def _prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan:
+        """The plan for this and later calls, and what is left to us to propose."""
+        maps = self.__dict__.get(MAPS)
+        plan = Plan(self.keys, self.base_fn, self.arg_names, self.fn, maps)
+        if plan.place() is not None:
+            request = self._request = generate.request_of(self)
+            if request is not None:
+                request.find_lengths(named_arguments(self.arg_names, args), kwargs)
+                plan = Plan(self.keys, self.base_fn, self.arg_names, self.fn, maps, request.lengths)
+        self._plan = plan
+        return plan
+
     def warmup(self, *args: Any, **kwargs: Any) -> list[Any]:
         """Compiles what pruning leaves for these arguments, without launching or choosing; arguments may be dtypes."""
         from triton_ascend_tune.compile import warmup
+        from triton_ascend_tune.stages import Stages
 
         call = Call(args, named_arguments(self.arg_names, args), kwargs)
         self.nargs = call.named
+        if self._plan is None:
+            self._prepare(args, kwargs)
         try:
-            survivors = self._prune(self.configs, call).survivors
+            survivors = self._propose(call, Stages(self.base_fn.__name__)).survivors
             return [warmup(self.fn, args, merge(kwargs, config.all_kwargs(), self.arg_names)) for config in survivors]
         finally:
             self.nargs = None
@@ -200,12 +219,22 @@ class Tuner:
 
     def _propose(self, call: Call, stages: Stages) -> Pruned:
         """The candidates for ``call``: the user's, or generated ones, without those that pruning drops."""
-        configs = self.configs
-        if self.generates:
-            with stages.of("propose"):
-                configs = self.configs = generate.propose(self, call.named, call.keywords)
+        request = self._request
+        if request is None or not request.asks(call.args, call.keywords) or self._plan is None:
+            with stages.of("prune"):
+                return self._prune(self.configs, call)
+        with stages.of("propose"):
+            proposal = request.propose(call, self._plan)
+        self.configs = proposal.configs if proposal is not None else request.stock_configs
         with stages.of("prune"):
-            return self._prune(configs, call)
+            pruned = self._prune(self.configs, call)
+        if proposal is None:
+            return pruned
+        # Who prunes knows better than the rounds which of his candidates are worth anything.
+        prunes = self.early_config_prune is not None or self.perf_model is not None
+        return replace(
+            pruned, dropped=[*pruned.dropped, *proposal.dropped], more=None if prunes else proposal.more
+        )
 
     def _prune(self, configs: Sequence[Any], call: Call) -> Pruned:
         from triton_ascend_tune.prune import Pruned, Rules, prune
@@ -313,7 +342,8 @@ class Tuner:
         except TypeError as error:
             required = self._plan.required() if self._plan is not None else ()
             given = {*named_arguments(self.arg_names, args), *keywords, *heuristics_below(self.fn)}
-            explained = explain_missing(error, self.base_fn.__name__, required, given)
+            why_not = self._request.why_not if self._request is not None else ""
+            explained = explain_missing(error, self.base_fn.__name__, required, given, why_not)
             if explained is error:
                 raise
             raise explained from error
@@ -378,6 +408,7 @@ def _make_tuner_class(base: Any) -> type:
         if asks_driver and given is None:
             bound.arguments["do_bench"] = _ask_later
         constructor(*bound.args, **bound.kwargs)
+        generate.note_given(self, bound.arguments.get("configs"))
         if asks_driver:
             if self.__dict__.get("do_bench") is _ask_later:
                 del self.__dict__["do_bench"]

@@ -1,56 +1,188 @@
-"""Candidates that the installed triton-ascend generates itself, where its user asked for that.
+"""Whether and how candidates are proposed for a tuner whose user left that to us.
 
-The 3.2 wheel does so under ``hints={"enable_ascend_autotune": True}``: its ``AutoTilingTuner`` reads split and tiling
-parameters off the kernel's source and proposes tiles, which join the user's own configs. Only its proposing is used
-here.
+Asked for by ``configs=[]`` where the call leaves constexprs without a value, by hints, and by the argument
+``hints={"enable_ascend_autotune": True}`` of the triton-ascend 3.2 wheel, whose ``AutoTilingTuner`` is recognised by its
+module. Of that class only the attributes are kept that others read; the proposing is ``candidates.proposal``'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from triton_ascend_tune import settings
+from triton_ascend_tune.stock import heuristics_below, jit_function
+
+_log = logging.getLogger("triton_ascend_tune")
+
 _MODULE = "triton.runtime.autotiling_tuner"
+#: Where a tuner keeps what its decorator was given, until its first launch.
+GIVEN = "tune_request"
 
 
 def generates(tuner_class: type) -> bool:
-    """Whether tuners of this class propose candidates."""
+    """Whether tuners of this class are triton-ascend's that propose candidates."""
     return any(cls.__module__ == _MODULE for cls in tuner_class.__mro__)
 
 
-def propose(tuner: Any, named: Mapping[str, Any], call: Mapping[str, Any]) -> list[Any]:
-    """Generated configs, then the user's, for one call. ValueError names what the generator cannot do without."""
-    given = {**named, **call}
-    arguments = {name: value for name, value in given.items() if name in tuner.arg_names}
-    dtype = _widest_dtype(arguments)
-    kernel = tuner.base_fn.__name__
-    if dtype is None:
-        if tuner.user_configs:
-            return list(tuner.user_configs)
-        raise ValueError(f"kernel {kernel}: candidates can only be generated for a call with tensors; give `configs`")
-    missing = [name for name in tuner.arg_names if name not in given]
-    tuner.input_ptr_nums = tuner.autoparse_ptr_nums(missing)
-    # The parsers look at the kernel's source alone, so what they found stays true for every later call.
-    tuner.low_dims = tuner.low_dims or tuner.autoparse_low_dims()
-    tuner.split_params = tuner.split_params or tuner.autoparse_split_params(missing)
-    missing = [name for name in missing if name not in tuner.split_params.values()]
-    tuner.tiling_params = tuner.tiling_params or tuner.autoparse_tiling_params(missing)
-    missing = [name for name in missing if name not in tuner.tiling_params.values()]
-    if missing:
-        raise ValueError(
-            f"Missing required arguments: {missing}. Kernel {kernel} neither gets them nor lets them be "
-            f"generated from its axes; pass them, or set them in `configs`."
-        )
-    sizes = {axis: arguments[name] for axis, name in tuner.keys.items() if name in arguments}
-    return list(tuner._gen_tile_configs(sizes, dtype))
+def note_given(tuner: Any, configs: Any) -> None:
+    """Called by a tuner's constructor: keeps the user's configs, and the hints of ``triton.autotune(hints=...)``.
+
+    The wheel's decorator passes its hints on to no constructor, so they are taken from the decorator's own frame.
+    """
+    setattr(tuner, GIVEN, (list(configs or ()), _decorator_hints()))
 
 
-def _widest_dtype(arguments: Mapping[str, Any]) -> Any:
-    """The dtype of most bytes; the last of equals, as the generator has it. None without a tensor."""
-    from triton.runtime.utils import get_byte_per_numel
+def _decorator_hints() -> dict[str, Any]:
+    frame = sys._getframe(2)
+    for _ in range(6):
+        if frame is None:
+            return {}
+        if frame.f_code.co_name == "decorator" and str(frame.f_globals.get("__name__", "")).startswith("triton."):
+            given = frame.f_locals.get("hints")
+            return dict(given) if isinstance(given, Mapping) else {}
+        frame = frame.f_back  # type: ignore[assignment]
+    return {}
 
-    widest = None
-    for value in arguments.values():
-        if hasattr(value, "dtype") and get_byte_per_numel(value.dtype) >= get_byte_per_numel(widest):
-            widest = value.dtype
-    return widest
+
+def request_of(tuner: Any) -> Request | None:
+    """What the user of ``tuner`` asks us to propose; None if nothing. ValueError for hints that make no sense."""
+    from triton_ascend_tune.candidates import hints
+
+    user_configs, given = getattr(tuner, GIVEN, (list(tuner.configs), {}))
+    given = {**given, **hints.attached(tuner)}
+    if tuner.generates:
+        given.setdefault("auto_gen_config", True)
+    if user_configs and not given:
+        return None
+    function = jit_function(tuner.fn)
+    if not hasattr(function, "params") or not hasattr(function, "parse"):
+        return None
+    return Request(tuner, function, user_configs, hints.checked(given, function))
+
+
+class Request:
+    """Proposals for one tuner. ``lengths``: arguments that lengths of axes depend on, which belong into the key."""
+
+    def __init__(self, tuner: Any, function: Any, user_configs: Sequence[Any], hints: Any) -> None:
+        self.hints, self.user_configs = hints, list(user_configs)
+        self._tuner, self._function = tuner, function
+        self._stock_configs = list(tuner.configs)
+        derived = heuristics_below(tuner.fn)
+        self._derived = sorted(derived)
+        self._open = [
+            (place, parameter.name)
+            for place, parameter in enumerate(function.params)
+            if parameter.is_constexpr
+            and parameter.name not in derived
+            and (parameter.default is _empty() or parameter.name in hints.tunable)
+        ]
+        self.lengths: tuple[str, ...] = ()
+        #: Why nothing could be proposed, for the error that the launch will end in.
+        self.why_not = ""
+
+    def asks(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+        """Whether a call leaves anything to propose."""
+        if self.hints.lists or self.user_configs or self._tuner.generates:
+            return True
+        count = len(args)
+        return any(place >= count and name not in keywords for place, name in self._open)
+
+    def find_lengths(self, named: Mapping[str, Any], keywords: Mapping[str, Any]) -> None:
+        """Learns from a first call which arguments are lengths."""
+        from triton_ascend_tune.candidates.proposal import analysed
+
+        try:
+            analysis = analysed(self._function, self._arguments(named, keywords), self.hints, self._keys(), self._derived)
+        except Exception as error:  # the source cannot be read; propose() will say so
+            _log.debug("kernel %s: no axes", self._function.__name__, exc_info=error)
+            return
+        found = {name for axis in analysis.axes if axis.length is not None for name in axis.length.parameters}
+        self.lengths = tuple(sorted(found))
+
+    def propose(self, call: Any, plan: Any) -> Any:
+        """A ``candidates.proposal.Proposal`` for ``call``; None where only stock behaviour is left."""
+        from triton_ascend_tune import grid
+        from triton_ascend_tune.candidates import hardware
+        from triton_ascend_tune.candidates.proposal import CannotProposeError, Proposal
+
+        self.why_not = ""
+        if self._tuner.generates:
+            self._check_missing(call)
+        launched = call.keywords.get("grid")
+        try:
+            proposal = Proposal(
+                self._function,
+                self._arguments(call.named, call.keywords),
+                lambda values: grid.grid_of(launched, plan.bound(values)),
+                self.hints,
+                hardware.current,
+                self.user_configs,
+                self._keys(),
+                self._derived,
+                settings.tuning_seconds(),
+                self._tuner._protocol().seed,
+            )
+        except (CannotProposeError, SyntaxError, OSError) as error:
+            if self._tuner.generates and not self.user_configs:
+                raise ValueError(f"{error}; give `configs`") from error
+            self.why_not = str(error)
+            _log.warning("%s", error)
+            return None
+        if self._tuner.generates and proposal.analysis is not None:
+            self._show(proposal)
+        return proposal
+
+    def _check_missing(self, call: Any) -> None:
+        """As the wheel's tuner: ValueError for what the call does not give and nothing can generate."""
+        given = {**call.named, **call.keywords}
+        if not self.user_configs and not any(hasattr(value, "dtype") for value in given.values()):
+            raise ValueError(
+                f"kernel {self._function.__name__}: candidates can only be generated for a call with tensors; "
+                "give `configs`"
+            )
+        mine = {name for _, name in self._open} | set(self._derived) | {n for c in self.user_configs for n in c.kwargs}
+        missing = [
+            parameter.name
+            for parameter in self._function.params
+            if parameter.name not in given and parameter.name not in mine and parameter.default is _empty()
+        ]
+        if missing:
+            raise ValueError(
+                f"Missing required arguments: {missing}. Kernel {self._function.__name__} neither gets them nor lets "
+                f"them be generated from its axes; pass them, or set them in `configs`."
+            )
+
+    def _show(self, proposal: Any) -> None:
+        """The attributes in which the wheel's tuner tells what it found."""
+        axes, tuner = proposal.analysis.axes, self._tuner
+        tuner.split_params = {axis.name: axis.split or axis.whole for axis in axes if axis.split or axis.whole}
+        tuner.tiling_params = {axis.name: axis.tiling for axis in axes if axis.tiling}
+        tuner.low_dims = [axis.name for axis in axes if axis.contiguous]
+        mine = set(map(id, self.user_configs))
+        tuner.gen_configs = [config for config in proposal.configs if id(config) not in mine]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> None:
+        """A copied tuner makes its own, with its plan."""
+        return
+
+    @property
+    def stock_configs(self) -> list[Any]:
+        """What stock Triton launches where nothing is proposed: the user's configs, or its default one."""
+        return self._stock_configs
+
+    def _arguments(self, named: Mapping[str, Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+        launch_only = ("grid", "warmup", "stream")
+        return {name: value for name, value in {**named, **keywords}.items() if name not in launch_only}
+
+    def _keys(self) -> list[str]:
+        keys = self._tuner.keys
+        return list(keys.values() if isinstance(keys, Mapping) else keys or ())
+
+
+def _empty() -> Any:
+    import inspect
+
+    return inspect.Parameter.empty

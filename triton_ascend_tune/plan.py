@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,15 +23,18 @@ class Place:
 class Plan:
     """The prepared part of a tuner's launches."""
 
-    def __init__(self, keys: Any, base_fn: Any, arg_names: Any, fn: Any, maps: Any = None) -> None:
+    def __init__(
+        self, keys: Any, base_fn: Any, arg_names: Any, fn: Any, maps: Any = None, more: Sequence[str] = ()
+    ) -> None:
         """``keys`` is what the tuner got as ``key``: names, or (triton-ascend's generator) axes with their names.
 
-        ``maps``: what ``key_mapping`` has left on the tuner.
+        ``maps``: what ``key_mapping`` has left on the tuner. ``more``: names that belong into the key besides.
         """
         from triton.runtime.driver import driver
 
         self.keys = keys
-        self.names = tuple(keys.values() if isinstance(keys, Mapping) else keys or ())
+        named = tuple(keys.values() if isinstance(keys, Mapping) else keys or ())
+        self.names = (*named, *(name for name in more if name not in named))
         self.kernel = base_fn.__name__
         self.parameters = kernel_parameters(base_fn, arg_names)
         self.key = key_function(self.parameters, self.names, self.kernel, maps)

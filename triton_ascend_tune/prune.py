@@ -27,10 +27,14 @@ class Rules:
 
 @dataclass(frozen=True)
 class Pruned:
-    """``survivors`` in the order in which they are measured; ``dropped``: config and what dropped it."""
+    """``survivors`` in the order in which they are measured; ``dropped``: config and what dropped it.
+
+    ``more``: further configs once the outcomes of all before are known; None if the survivors are all there are.
+    """
 
     survivors: list[Any]
     dropped: list[tuple[Any, str]]
+    more: Callable[[Sequence[Outcome]], list[Any]] | None = None
 
 
 def prune(

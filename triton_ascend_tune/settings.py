@@ -16,6 +16,8 @@ because a program may have set it from Python.
 ``TRITON_ASCEND_TUNE_WORKERS``  candidates that are compiled at once; default: the processors that the process may use
 ``TRITON_ASCEND_TUNE_BUSY``     while another thread tunes the same thing: ``wait`` (default), or ``first``: launch with
                                 the first config that works
+``TRITON_ASCEND_TUNE_SECONDS``  where candidates are proposed by us: after how long a tuning proposes no more; default:
+                                no limit
 ``TRITON_ALL_BLOCKS_PARALLEL``  triton-ascend's own; unless it is ``0`` or unset, grids of over 65535 blocks are legal
 ==============================  ========================================================================================
 
@@ -55,6 +57,7 @@ INTERPRET = "TRITON_INTERPRET"
 CACHE = "TRITON_CACHE_AUTOTUNING"
 WORKERS = "TRITON_ASCEND_TUNE_WORKERS"
 BUSY = "TRITON_ASCEND_TUNE_BUSY"
+SECONDS = "TRITON_ASCEND_TUNE_SECONDS"
 ALL_BLOCKS = "TRITON_ALL_BLOCKS_PARALLEL"
 
 #: How many processes torchrun and others have started on this host.
@@ -175,6 +178,20 @@ def busy() -> str:
     if value not in (WAIT, FIRST):
         raise _illegal(BUSY, value, (WAIT, FIRST))
     return value
+
+
+def tuning_seconds() -> float | None:
+    """After how many seconds a tuning proposes no further candidates; None: no limit."""
+    value = _read(SECONDS)
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < float("inf"):
+        raise _illegal(SECONDS, value, ["more than 0"], "a number,")
+    return seconds
 
 
 def spreads_blocks() -> bool:

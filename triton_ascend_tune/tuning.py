@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from triton_ascend_tune import choose, contest, flights, grid, pool, prune, settings, trials
+from triton_ascend_tune.candidates import rounds
 from triton_ascend_tune.compile import Compiled, compile_candidates, compiles_ahead
 from triton_ascend_tune.hooks import Hooks
 from triton_ascend_tune.key import Key
@@ -81,6 +82,9 @@ def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Pl
         one_by_one=do_bench is not None or (protocol.plan, protocol.method) == ("classic", settings.EVENT),
     )
     settled = contest.settle(candidates, memory, steps, stages)
+    if pruned.more is not None:
+        settled = rounds.go_on(settled, pruned.more, memory, steps, stages)
+        candidates = [outcome.candidate for outcome in settled.outcomes]
     with stages.of("choose"):
         if not settled.all_known:
             tuner._tell_candidates(settled.outcomes)

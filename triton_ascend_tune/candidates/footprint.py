@@ -14,25 +14,31 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from triton_ascend_tune.candidates import symbol
 from triton_ascend_tune.candidates.calls import width
 from triton_ascend_tune.candidates.hardware import Hardware
-from triton_ascend_tune.candidates.symbol import Poly
 from triton_ascend_tune.candidates.trace import Step, Trace
 
 #: ``failures.reason`` of an overflow, e.g. "unified buffer overflow: needs 256 KiB, has 192 KiB".
 _OVERFLOW = re.compile(r"(unified buffer|L1 buffer|L0[ABC] buffer) overflow: needs ([\d.]+) KiB")
+_MEMORIES = ("ub", "doubled", "l1", "l0a", "l0b", "l0c")
 _MEMORY = {"unified buffer": "ub", "L1 buffer": "l1", "L0A buffer": "l0a", "L0B buffer": "l0b", "L0C buffer": "l0c"}
 
 
 @dataclass(frozen=True)
 class Need:
-    """Bytes of each memory. ``doubled``: of the unified buffer with multi-buffering of what moves in loops."""
+    """Bytes of each memory.
+
+    ``doubled``: of the unified buffer with multi-buffering of what moves in loops. ``moved``: loaded and stored by one
+    iteration of everything. ``products``: multiply-adds of the same.
+    """
 
     ub: int = 0
     doubled: int = 0
+    moved: int = 0
+    products: int = 0
     l1: int = 0
     l0a: int = 0
     l0b: int = 0
@@ -54,6 +60,13 @@ class Footprint:
         self._trace = trace
         self._hardware = hardware
         self._buffers = _buffers(trace.steps)
+        # Extents recur; each is evaluated once for a candidate.
+        dots = [each for dot in trace.dots for each in (dot.m, dot.n, dot.k)]
+        self._extents = list(dict.fromkeys([*(each for step in trace.steps for each in step.extents), *dots]))
+        place_of = {extent: place for place, extent in enumerate(self._extents)}
+        self._places = [[place_of[extent] for extent in step.extents] for step in trace.steps]
+        self._dots = [(*(place_of[each] for each in (dot.m, dot.n, dot.k)), width(dot.dtype)) for dot in trace.dots]
+        self._widths = [width(step.dtype) for step in trace.steps]
         self._written = {step.result: place for place, step in enumerate(trace.steps) if _writes(step)}
         self._factors: dict[str, float] = {}
 
@@ -70,7 +83,9 @@ class Footprint:
     def estimate(self, values: Mapping[str, int]) -> Need:
         """What a candidate with these ``values`` of its constexprs needs; corrected by what was learnt."""
         need = self._model({**self._trace.values, **values})
-        return Need(**{name: int(getattr(need, name) * self._factor(name)) for name in Need.__dataclass_fields__})
+        if not self._factors:
+            return need
+        return replace(need, **{name: int(getattr(need, name) * self._factor(name)) for name in _MEMORIES})
 
     def learn(self, values: Mapping[str, int], reason: str) -> None:
         """Takes in why a candidate did not compile; anything but an overflow teaches nothing."""
@@ -88,17 +103,26 @@ class Footprint:
 
     def _model(self, values: Mapping[str, int]) -> Need:
         steps = self._trace.steps
-        sizes = [self._size(step, values) for step in steps]
-        trips = [symbol.evaluate(step.extents[0], values) if step.extents else None for step in steps]
+        known = [symbol.evaluate(extent, values) for extent in self._extents]
+        sizes = [self._size(place, step, known) for place, step in enumerate(steps)]
+        trips = [known[places[0]] if places else None for places in self._places]
         held = [self._held(buffer, sizes, trips) for buffer in self._buffers]
         peak = 0.0
         for place, step in enumerate(steps):
+            if step.kind in ("begin", "end", "carry", "store"):
+                continue
             alive = sum(size for buffer, size in zip(self._buffers, held) if buffer.first <= place <= buffer.last)
             peak = max(peak, alive + step.scratch * self._operand(step, sizes))
-        moved = sum(size for buffer, size in zip(self._buffers, held) if buffer.moves)
-        cube = [self._dot(dot.m, dot.n, dot.k, width(dot.dtype), values) for dot in self._trace.dots]
-        sides = [max((each[place] for each in cube), default=0) for place in range(3)]
-        return Need(ub=int(peak), doubled=int(peak + moved), l1=sides[0] + sides[1], l0c=sides[2])
+        doubled = sum(size for buffer, size in zip(self._buffers, held) if buffer.moves)
+        l1 = l0c = products = 0
+        for m, n, k, bytes_each in self._dots:
+            # Whole fractals of 16 elements.
+            rows, columns, depth = (math.ceil((known[place] or 0) / 16) * 16 for place in (m, n, k))
+            l1 = max(l1, (rows + columns) * depth * bytes_each)
+            l0c = max(l0c, rows * columns * 4)
+            products += rows * columns * depth
+        moved = sum(size for size, step in zip(sizes, steps) if step.kind in ("load", "store"))
+        return Need(int(peak), int(peak + doubled), moved, products, l1=l1, l0c=l0c)
 
     def _held(self, buffer: _Buffer, sizes: Sequence[int], trips: Sequence[int | None]) -> float:
         """Bytes of a buffer, with its copies."""
@@ -113,25 +137,21 @@ class Footprint:
     def _operand(self, step: Step, sizes: Sequence[int]) -> int:
         return sizes[self._written[step.operands[0]]] if step.scratch and step.operands else 0
 
-    def _dot(self, m: Poly, n: Poly, k: Poly, bytes_each: int, values: Mapping[str, int]) -> tuple[int, int, int]:
-        rows, columns, depth = (symbol.evaluate(each, values) or 0 for each in (m, n, k))
-        rows, columns, depth = (math.ceil(each / 16) * 16 for each in (rows, columns, depth))  # whole fractals
-        return rows * depth * bytes_each, depth * columns * bytes_each, rows * columns * 4
-
-    def _size(self, step: Step, values: Mapping[str, int]) -> int:
-        if not step.extents or step.kind == "begin":
+    def _size(self, place: int, step: Step, known: Sequence[int | None]) -> int:
+        places = self._places[place]
+        if not places or step.kind == "begin":
             return 0
-        extents = [symbol.evaluate(extent, values) for extent in step.extents]
-        if None in extents:
-            return 0
-        counts = [extent for extent in extents if extent is not None]
-        bytes_each = width(step.dtype)
-        # The last dimension with more than one element is stored in whole blocks.
+        counts = []
+        for each in places:
+            count = known[each]
+            if count is None:
+                return 0
+            counts.append(count)
         align = self._hardware.align
         if step.scattered:
             return math.prod(counts) * align  # every element begins a block of its own
-        row = counts[-1] * bytes_each
-        return math.prod(counts[:-1]) * math.ceil(row / align) * align
+        row = counts[-1] * self._widths[place]
+        return math.prod(counts[:-1]) * (-(-row // align) * align)
 
 
 @dataclass

@@ -91,7 +91,8 @@ def current() -> Hardware:
 
     active: Any = driver.active
     target = active.get_current_target()
-    properties = active.utils.get_device_properties(active.get_current_device())
+    utils = getattr(active, "utils", None)  # without it the table alone says what there is
+    properties = utils.get_device_properties(active.get_current_device()) if utils is not None else {}
     if target.backend == "npu":
         return known(str(target.arch), properties)
     if target.backend == "cuda":

@@ -153,7 +153,7 @@ def checked(given: Mapping[str, Any], function: Any) -> Hints:
         reductions=_names("reduction_axes", given.get("reduction_axes"), axes),
         kind=kind,
         tunable=_tunable(given.get("tunable_parameter"), constexprs, runtime),
-        generate=bool(given.get("auto_gen_config")),
+        generate=bool(given.get("auto_gen_config") or given.get("enable_ascend_autotune")),
         effort=effort,
         lists={name: _values(name, values) for name, values in lists.items()},
     )

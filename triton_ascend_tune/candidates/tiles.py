@@ -22,7 +22,7 @@ from triton_ascend_tune.candidates.symbol import evaluate, next_power_of_2
 #: Effort -> how many candidates are proposed at most.
 LIMITS = {"low": 16, "normal": 64, "high": 256}
 #: Combinations that are looked at, whatever the kernel: ladders are thinned until there are no more.
-MAX_COMBINATIONS = 640
+MAX_COMBINATIONS = 800
 #: Candidates that the model expects to take this many times as long as the best are not tried.
 HOPELESS = 10.0
 #: Sizes that differ by less than this factor, in all parameters, are as good as equal.
@@ -50,10 +50,15 @@ class Tile:
 
 @dataclass(frozen=True)
 class Tiles:
-    """``chosen``: in the order in which they are worth trying. ``dropped``: values and why they cannot work."""
+    """``chosen``: in the order in which they are worth trying. ``dropped``: values and why they cannot work.
+
+    ``ladders``: the sizes of each parameter that were combined. ``left_out``: how many that could work were not chosen.
+    """
 
     chosen: list[Tile]
     dropped: list[tuple[Mapping[str, int], str]]
+    ladders: Mapping[str, Sequence[int]]
+    left_out: int
 
 
 def propose(
@@ -79,27 +84,48 @@ def propose(
             if reason := footprint.estimate(values).overflow(hardware):
                 dropped.append((values, reason))
                 sizes.remove(size)
-    while math.prod(map(len, ladders.values())) > MAX_COMBINATIONS:
+    combinations = _combinations(analysis, ladders, fixed or {})
+    while len(combinations) > MAX_COMBINATIONS:
         longest = max(ladders, key=lambda name: len(ladders[name]))
         ladders[longest] = _thinned(ladders[longest], len(ladders[longest]) - 1)
+        combinations = _combinations(analysis, ladders, fixed or {})
     found: list[Tile] = []
-    for sizes in itertools.product(*ladders.values()):
-        values = {**dict(zip(ladders, sizes)), **(fixed or {})}
-        if not _sensible(analysis, values):
-            continue
-        need = footprint.estimate(values)
-        launched = grid(values)
-        reason = need.overflow(hardware) or uncovered(analysis, values, launched) or _too_many(launched, hardware)
-        if reason:
+    for values in combinations:
+        if reason := unusable(analysis, footprint, hardware, grid, values):
             dropped.append((values, reason))
             continue
-        found.append(Tile(values, need, _cost(analysis, hardware, values, launched, need)))
+        need = footprint.estimate(values)
+        found.append(Tile(values, need, _cost(analysis, hardware, values, grid(values), need)))
     found.sort(key=lambda tile: tile.cost)
     found = [tile for tile in found if tile.cost <= HOPELESS * found[0].cost]
-    return Tiles(_distinct(found, limit), dropped)
+    chosen = _distinct(found, limit)
+    return Tiles(chosen, dropped, ladders, len(found) - len(chosen))
+
+
+def unusable(
+    analysis: Analysis, footprint: Footprint, hardware: Hardware, grid: Grid, values: Mapping[str, int]
+) -> str:
+    """Why a candidate cannot work: it does not fit, or its grid is wrong; "" if it can."""
+    if not _sensible(analysis, values):
+        return "a tile is larger than what its program owns, or does not divide it"
+    launched = grid(values)
+    return (
+        footprint.estimate(values).overflow(hardware)
+        or uncovered(analysis, values, launched)
+        or _too_many(launched, hardware)
+    )
 
 
 # Ladders.
+
+
+def _combinations(
+    analysis: Analysis, ladders: Mapping[str, Sequence[int]], fixed: Mapping[str, int]
+) -> list[dict[str, int]]:
+    """The combinations that make sense. The product itself is bounded: a ladder has some 16 rungs, and few are long."""
+    for_all = ({**dict(zip(ladders, sizes)), **fixed} for sizes in itertools.product(*ladders.values()))
+    looked_at = itertools.islice((values for values in for_all if _sensible(analysis, values)), MAX_COMBINATIONS + 1)
+    return list(looked_at)
 
 
 def _ladders(analysis: Analysis, hardware: Hardware) -> dict[str, list[int]]:
@@ -248,12 +274,7 @@ def _cost(
             iterations *= math.ceil(math.ceil(length / tile) / max(1, _in_dim(grid, axis.grid_dim)))
         else:
             iterations *= math.ceil(length / tile)
-    known = {**analysis.values, **values}
-    moved = sum(_bytes(step, known, hardware) for step in analysis.trace.steps if step.kind in ("load", "store"))
-    products = sum(
-        math.prod(evaluate(extent, known) or 1 for extent in (dot.m, dot.n, dot.k)) for dot in analysis.trace.dots
-    )
-    work = max(moved / BYTES_PER_NS, products / PRODUCTS_PER_NS)
+    work = max(need.moved / BYTES_PER_NS, need.products / PRODUCTS_PER_NS)
     if analysis.is_cube or need.doubled <= hardware.ub:
         overlapped = 0.7 if iterations > 1 else 1.0  # moving and computing go on at the same time
     else:
@@ -270,14 +291,6 @@ def _programs(analysis: Analysis, values: Mapping[str, int]) -> int:
 
 def _in_dim(grid: tuple[int, ...] | None, dim: int) -> int:
     return grid[dim] if grid is not None and dim < len(grid) else 1
-
-
-def _bytes(step: object, values: Mapping[str, int], hardware: Hardware) -> float:
-    from triton_ascend_tune.candidates.trace import Step
-
-    assert isinstance(step, Step)
-    count = math.prod(evaluate(extent, values) or 1 for extent in step.extents)
-    return count * (hardware.align if step.scattered else width(step.dtype))
 
 
 def _distinct(tiles: Sequence[Tile], limit: int) -> list[Tile]:

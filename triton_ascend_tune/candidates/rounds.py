@@ -1,0 +1,60 @@
+"""A contest in several rounds: what the first candidates did decides which come next, and the best meet them again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from triton_ascend_tune import choose, contest
+from triton_ascend_tune.memory import Memory
+from triton_ascend_tune.stages import Stages
+from triton_ascend_tune.values import Candidate, Outcome, Status
+
+#: The best so far that are measured again beside the new ones, so that both are compared under the same conditions.
+FINALISTS = 3
+
+
+def go_on(
+    settled: contest.Settled,
+    more: Callable[[Sequence[Outcome]], list[Any]],
+    memory: Memory,
+    steps: contest.Steps,
+    stages: Stages,
+) -> contest.Settled:
+    """``settled`` with the outcomes of what ``more`` proposes, until it proposes nothing.
+
+    A finalist's outcome is the one of its last round. The choice is the last round's, in which the best of all took part.
+    """
+    outcomes, choice, all_known = list(settled.outcomes), settled.choice, settled.all_known
+    while True:
+        with stages.of("propose"):
+            configs = more(outcomes)
+        if not configs:
+            return contest.Settled(outcomes, choice, all_known)
+        first = 1 + max((outcome.candidate.index for outcome in outcomes), default=-1)
+        fresh = [Candidate(first + place, config, config.all_kwargs()) for place, config in enumerate(configs)]
+        finalists = _best(outcomes)
+        round_ = contest.settle([outcomes[place].candidate for place in finalists] + fresh, memory, steps, stages)
+        for place, outcome in zip(finalists, round_.outcomes):
+            # A finalist that fails now has a time from before; it is no reason to lose it.
+            if outcome.status is Status.TIMED:
+                outcomes[place] = outcome
+        outcomes += round_.outcomes[len(finalists) :]
+        choice, all_known = round_.choice, all_known and round_.all_known
+
+
+def _best(outcomes: Sequence[Outcome]) -> list[int]:
+    timed = [
+        (time, place)
+        for place, outcome in enumerate(outcomes)
+        if outcome.status is Status.TIMED and (time := choose.time_of(outcome)) is not None
+    ]
+    return [place for _, place in sorted(timed)[:FINALISTS]]
+
+
+def marked(outcome: Outcome, origin: str) -> Outcome:
+    """``outcome`` that says in its reason why the candidate was tried, if that is worth saying."""
+    if not origin.startswith("rescue"):
+        return outcome
+    return replace(outcome, reason=f"{outcome.reason}; {origin}" if outcome.reason else origin)
