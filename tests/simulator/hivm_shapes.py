@@ -73,6 +73,71 @@ def unary(function: Callable[[np.ndarray], np.ndarray], low: float, high: float,
     return make
 
 
+def drawn(values: np.random.Generator, n: int, dtype: str, low: int = -100, high: int = 100) -> np.ndarray:
+    """Numbers of any type, bf16 as bits; whole numbers from ``low`` to below ``high``."""
+    if dtype == "bfloat16":
+        return bf16(values.standard_normal(n).astype(np.float32))
+    if dtype.startswith("float"):
+        return values.standard_normal(n).astype(dtype) * np.dtype(dtype).type(8)
+    return values.integers(low, high, n).astype(dtype)
+
+
+def binary(function: Callable[[Any, Any], Any], dtype: str, tolerance: float = 0.0, low: int = -100) -> Case:
+    """``low``: of the second operand, where not every number is allowed; it is then below 9."""
+
+    def make(shapes: random.Random, values: np.random.Generator) -> Launch:
+        n = odd(shapes, 4000)
+        a = drawn(values, n, dtype)
+        b = drawn(values, n, dtype) if low == -100 else drawn(values, n, dtype, low, 9)
+        b[::3] = a[::3] if low == -100 else b[::3]  # equal pairs, for comparisons
+        b[b == 0] = 3  # and nothing divides by zero
+        expected = to_float(np.asarray(function(a, b)).astype(dtype), dtype)
+        return Launch((cdiv(n, 512),), [a, b, np.zeros_like(a), n], {2: expected}, tolerance)
+
+    return make
+
+
+def chosen(compare: Callable[[Any, Any], Any], dtype: str) -> Case:
+    return binary(lambda a, b: np.where(compare(a, b), a, b), dtype)
+
+
+def divided(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Integer division towards zero."""
+    return np.trunc(a.astype(np.float64) / b)
+
+
+def cast(source: str, target: str) -> Case:
+    def make(shapes: random.Random, values: np.random.Generator) -> Launch:
+        n = odd(shapes, 4000)
+        x = drawn(values, n, source, 0 if source.startswith("u") else -100)
+        wide = to_float(x, source)
+        kind = "uint16" if target == "bfloat16" else target
+        expected = to_float(bf16(wide.astype(np.float32)), target) if target == "bfloat16" else wide.astype(kind)
+        return Launch((cdiv(n, 512),), [x, np.zeros(n, kind), n], {1: expected.astype(np.float64)})
+
+    return make
+
+
+def row_softmax(shapes: random.Random, values: np.random.Generator) -> Launch:
+    """Programs that go through rows in turn: any number of them."""
+    rows, columns = odd(shapes, 60), odd(shapes, 256)
+    x = values.standard_normal((rows, columns)).astype(np.float32)
+    part = np.exp(x.astype(np.float64))
+    given = [np.zeros_like(x), x, columns, columns, rows, columns]
+    return Launch((shapes.randint(1, 50),), given, {0: part / part.sum(1, keepdims=True)}, 1e-5)
+
+
+def columns_of(function: Callable[[np.ndarray], np.ndarray], dtype: str, out: Any, tolerance: float) -> Case:
+    def make(shapes: random.Random, values: np.random.Generator) -> Launch:
+        rows, columns = odd(shapes, 15), odd(shapes, 300)
+        x = np.abs(drawn(values, rows * columns, dtype)).reshape(rows, columns)
+        x += np.array(1, dtype)  # what a mask leaves out is 0
+        given = [x, np.zeros(columns, out), rows, columns]
+        return Launch((cdiv(columns, 64),), given, {1: function(x).astype(np.float64)}, tolerance)
+
+    return make
+
+
 def softmax(shapes: random.Random, values: np.random.Generator) -> Launch:
     rows, columns = odd(shapes, 60), odd(shapes, 256)
     pitch = odd(shapes, 40) + columns
@@ -96,15 +161,25 @@ def layer_norm(shapes: random.Random, values: np.random.Generator) -> Launch:
     return Launch((rows,), [x, np.zeros_like(x), w, b, zeros, zeros.copy(), n, n, 1e-5], {1: y, 4: mean, 5: rstd}, 1e-4)
 
 
-def matmul(bm: int, bn: int, dtype: str, tolerance: float, epilogue: bool = False, parallel: bool = False) -> Case:
-    def make(shapes: random.Random, values: np.random.Generator) -> Launch:
-        m, n, k = odd(shapes, 200), odd(shapes, 200), odd(shapes, 300)
+def matmul(
+    bm: int,
+    bn: int,
+    dtype: str = "float16",
+    tolerance: float = 3e-3,
+    epilogue: bool = False,
+    parallel: bool = False,
+    step: int = 1,
+) -> Case:
+    """``step``: what the sizes are multiples of, if a module was compiled for that; ``parallel``: at most 20 blocks."""
 
-        def drawn(*shape: int) -> np.ndarray:
+    def make(shapes: random.Random, values: np.random.Generator) -> Launch:
+        m, n, k = (cdiv(odd(shapes, most), step) * step for most in (200, 200, 300))
+
+        def matrix(*shape: int) -> np.ndarray:
             x = values.standard_normal(shape).astype(np.float32) * np.float32(0.5)
             return bf16(x) if dtype == "bfloat16" else x.astype(dtype)
 
-        a, b = drawn(m, k), drawn(k, n)
+        a, b = matrix(m, k), matrix(k, n)
         c = to_float(a, dtype) @ to_float(b, dtype)
         given: list[Any] = [a, b, np.zeros((m, n), a.dtype)]
         if epilogue:
@@ -138,10 +213,10 @@ def dot(transposed: str, dtype: str) -> Case:
     return make
 
 
-def rows_of(function: Callable[[np.ndarray], np.ndarray], out: Any, tolerance: float) -> Case:
+def rows_of(function: Callable[[np.ndarray], np.ndarray], out: Any, tolerance: float, sign: int = 1) -> Case:
     def make(shapes: random.Random, values: np.random.Generator) -> Launch:
         rows, columns = odd(shapes, 60), odd(shapes, 127)
-        x = np.abs(values.standard_normal((rows, columns))).astype(np.float32)  # what a mask leaves out is 0
+        x = np.abs(values.standard_normal((rows, columns))).astype(np.float32) * sign  # what a mask leaves out is 0
         return Launch(
             (cdiv(rows, 8),), [x, np.zeros(rows, out), rows, columns], {1: function(x.astype(np.float64))}, tolerance
         )
@@ -210,6 +285,101 @@ CASES: dict[str, Case] = {
     "gather_odd": gather(np.int32),
     "gather_i64_odd": gather(np.int64),
     "attention_fp16": attention,
+    "softmax_loop_multibuffer": row_softmax,
+    "vadd_option_no_multibuffer": row_softmax,
+    "softmax_fp32_B1024": row_softmax,
+    "unary_ceil_fp32": unary(np.ceil, -50, 50, 0),
+    "unary_log2_fp32": unary(np.log2, 0.1, 9, 1e-6),
+    "unary_neg_fp32": unary(np.negative, -5, 5, 0),
+    "unary_recip_fp32": unary(lambda x: 1 / x, 0.1, 9, 1e-6),
+    "unary_relu_fp32": unary(lambda x: np.maximum(x, 0), -5, 5, 0),
+    "unary_square_fp32": unary(lambda x: x * x + 2, -5, 5, 1e-6),
+    "library_expm1_fp32": unary(np.expm1, -3, 3, 4e-6),
+    "library_log1p_fp32": unary(np.log1p, 0, 9, 4e-6),
+    "library_atan_fp32": unary(np.arctan, -5, 5, 4e-6),
+    "row_min_fp32": rows_of(lambda x: x.min(1), np.float32, 0, sign=-1),
+    "col_sum_fp32": columns_of(lambda x: x.sum(0, dtype=np.float64), "float32", np.float32, 1e-5),
+    "col_max_fp32": columns_of(lambda x: x.max(0), "float32", np.float32, 0),
+    "col_argmax_fp32": columns_of(lambda x: x.argmax(0), "float32", np.int32, 0),
+    "col_sum_i32": columns_of(lambda x: x.sum(0), "int32", np.int32, 0),
+    "binary_sub_fp32": binary(np.subtract, "float32"),
+    "binary_mul_fp32": binary(np.multiply, "float32"),
+    "binary_div_fp32": binary(np.divide, "float32", 1e-6),
+    "binary_max_fp32": binary(np.maximum, "float32"),
+    "binary_min_fp32": binary(np.minimum, "float32"),
+    "binary_mul_fp16": binary(np.multiply, "float16"),
+    "binary_sub_i32": binary(np.subtract, "int32"),
+    "binary_mul_i32": binary(np.multiply, "int32"),
+    "binary_mul_i64": binary(np.multiply, "int64"),
+    "binary_max_i32": binary(np.maximum, "int32"),
+    "binary_min_i32": binary(np.minimum, "int32"),
+    "binary_and_i32": binary(np.bitwise_and, "int32"),
+    "binary_and_i16": binary(np.bitwise_and, "int16"),
+    "binary_or_i32": binary(np.bitwise_or, "int32"),
+    "binary_xor_i32": binary(np.bitwise_xor, "int32"),
+    "binary_shl_i32": binary(np.left_shift, "int32", low=1),
+    "binary_shr_i32": binary(np.right_shift, "int32", low=1),
+    "binary_floordiv_i32": binary(divided, "int32"),
+    "binary_mod_i32": binary(np.fmod, "int32"),
+    "compare_eq_fp32": chosen(np.equal, "float32"),
+    "compare_ne_fp32": chosen(np.not_equal, "float32"),
+    "compare_lt_fp32": chosen(np.less, "float32"),
+    "compare_le_fp32": chosen(np.less_equal, "float32"),
+    "compare_gt_fp32": chosen(np.greater, "float32"),
+    "compare_ge_fp32": chosen(np.greater_equal, "float32"),
+    "compare_ge_fp16": chosen(np.greater_equal, "float16"),
+    "compare_lt_i32": chosen(np.less, "int32"),
+    "compare_ne_i32": chosen(np.not_equal, "int32"),
+    "compare_gt_i64": chosen(np.greater, "int64"),
+    "cast_bf16_fp32": cast("bfloat16", "float32"),
+    "cast_fp16_bf16": cast("float16", "bfloat16"),
+    "cast_fp16_fp32": cast("float16", "float32"),
+    "cast_fp16_i32": cast("float16", "int32"),
+    "cast_fp16_i8": cast("float16", "int8"),
+    "cast_fp32_bf16": cast("float32", "bfloat16"),
+    "cast_fp32_fp16": cast("float32", "float16"),
+    "cast_fp32_i32": cast("float32", "int32"),
+    "cast_fp32_i64": cast("float32", "int64"),
+    "cast_fp32_i8": cast("float32", "int8"),
+    "cast_i16_fp32": cast("int16", "float32"),
+    "cast_i16_i32": cast("int16", "int32"),
+    "cast_i32_fp16": cast("int32", "float16"),
+    "cast_i32_fp32": cast("int32", "float32"),
+    "cast_i32_i16": cast("int32", "int16"),
+    "cast_i32_i64": cast("int32", "int64"),
+    "cast_i32_i8": cast("int32", "int8"),
+    "cast_i64_fp32": cast("int64", "float32"),
+    "cast_i64_i32": cast("int64", "int32"),
+    "cast_i8_fp16": cast("int8", "float16"),
+    "cast_i8_i32": cast("int8", "int32"),
+    "cast_u8_fp32": cast("uint8", "float32"),
+    "vadd_i16_B1024_odd": vadd(np.int16, 1024),
+    "vadd_i64_B512_odd": vadd(np.int64, 512),
+    "vadd_i8_B1024_odd": vadd(np.int8, 1024),
+    "matmul_fp16_16x16x16": matmul(16, 16, step=8),
+    "matmul_fp16_32x32x32": matmul(32, 32, step=16),
+    "matmul_fp16_64x64x64": matmul(64, 64, step=16),
+    "matmul_fp16_128x128x64": matmul(128, 128, step=16),
+    "matmul_fp16_128x256x64": matmul(128, 256, step=16),
+    "matmul_fp16_128x128x128": matmul(128, 128, step=16),
+    "matmul_relu_64x64x64": matmul(64, 64, epilogue=True, step=16),
+    "matmul_relu_128x128x64": matmul(128, 128, epilogue=True, step=16),
+    "matmul_relu_all_blocks_parallel": matmul(32, 32, epilogue=True, parallel=True),
+}
+CASES |= {
+    f"matmul_option_{option}": matmul(64, 64)
+    for option in (
+        "barrier_all",
+        "l0c_no_multibuffer",
+        "local_multibuffer_only",
+        "no_multibuffer",
+        "sync_solver",
+        "unit_flag",
+    )
+}
+CASES |= {
+    f"matmul_relu_option_{option}": matmul(64, 64, epilogue=True)
+    for option in ("block_all", "cv_balance", "no_bind_sub_block", "no_multibuffer", "tile_loops", "unit_flag")
 }
 
 
