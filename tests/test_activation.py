@@ -39,6 +39,7 @@ tuner = Autotuner(FakeKernel(kernel), ["x", "n", "BLOCK"], configs(), ["n"], Non
 
 @pytest.mark.parametrize("imports", IMPORTS.values(), ids=IMPORTS)
 def test_every_import_order_gives_our_tuner(imports: str, run_program: Any) -> None:
+    """FR-63."""
     assert run_program(imports + PREPARE + DECORATE + REPORT) == OURS
 
 

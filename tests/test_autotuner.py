@@ -60,6 +60,8 @@ def test_an_instance_that_the_stock_constructor_made_can_become_ours(timed: Worl
 
 
 def test_decorating_needs_no_device(timed: World) -> None:
+    """FR-67."""
+
     class Nothing:
         def __getattr__(self, name: str) -> Any:
             raise RuntimeError("no device here")
@@ -88,6 +90,7 @@ def test_the_fastest_is_chosen_launched_and_returned(timed: World) -> None:
 
 
 def test_a_hit_only_launches(timed: World) -> None:
+    """FR-59."""
     tuned = tuner(timed, add_kernel, blocks(16, 32))
     add(tuned)
     timed.log.clear()
@@ -97,6 +100,7 @@ def test_a_hit_only_launches(timed: World) -> None:
 
 @pytest.mark.parametrize("change", [{"n": 128}, {"dtype": torch.float16}, {"bias": torch.ones(4)}, {"num_warps": 8}])
 def test_what_is_in_the_key_tunes_again(timed: World, change: dict[str, Any]) -> None:
+    """FR-06, FR-07."""
     tuned = tuner(timed, add_kernel, blocks(16, 32))
     add(tuned)
     add(tuned, **change)
@@ -179,6 +183,7 @@ def test_a_single_config_is_neither_pruned_nor_measured_nor_cached(timed: World)
 
 
 def test_a_single_survivor_is_cached_without_measurement(timed: World) -> None:
+    """FR-02."""
     calls = []
 
     def early(configs: Any, named: Any, **_: Any) -> Any:
@@ -216,7 +221,9 @@ def test_no_configs_and_a_tile_that_nobody_sets_is_proposed(timed: World) -> Non
 def test_no_configs_and_a_constexpr_that_is_no_tile_is_a_clear_error(timed: World) -> None:
     tuned = tuner(timed, shifted_kernel, [])
     x, y, _ = vectors()
-    message = r"kernel shifted_kernel lacks SHIFT, BLOCK: neither passed .* `configs`.*constexpr SHIFT belongs to no axis"
+    message = (
+        r"kernel shifted_kernel lacks SHIFT, BLOCK: neither passed .* `configs`.*constexpr SHIFT belongs to no axis"
+    )
     with pytest.raises(TypeError, match=message) as caught:
         tuned[(4,)](x, y, 64)
     assert caught.value.__cause__ is not None
@@ -255,6 +262,7 @@ def test_a_candidate_that_does_not_launch_is_set_aside(timed: World) -> None:
 
 
 def test_all_failed_is_one_error_and_leaves_everything_as_it_was(timed: World) -> None:
+    """FR-24."""
     timed.compile_errors[16] = RuntimeError("one")
     timed.launch_errors[32] = RuntimeError("two")
     x, y, out = vectors()
@@ -304,6 +312,7 @@ def test_a_failed_tuning_of_one_key_leaves_the_others(timed: World) -> None:
 
 
 def test_an_in_place_kernel_is_applied_once(timed: World) -> None:
+    """FR-19."""
     x, y, out = vectors()
     out += 5
     timed.effect = lambda tensors: (tensors[0].mul_(2), tensors[2].add_(1))
@@ -314,6 +323,7 @@ def test_an_in_place_kernel_is_applied_once(timed: World) -> None:
 
 
 def test_optional_tensors_may_be_none_or_passed_by_name(timed: World) -> None:
+    """FR-20, FR-22."""
     x, y, out = vectors()
     timed.effect = lambda tensors: tensors[0].mul_(2)
     tuned = tuner(timed, add_kernel, blocks(16, 32), restore_value=["x_ptr", "bias"], reset_to_zero=["bias"])
@@ -325,6 +335,7 @@ def test_optional_tensors_may_be_none_or_passed_by_name(timed: World) -> None:
 
 
 def test_a_compile_option_of_the_call_holds_in_compile_measurement_and_launch(timed: World) -> None:
+    """FR-06."""
     seen = []
     timed.times = lambda settings: seen.append(settings["num_warps"]) or TIMES[settings["BLOCK"]]
     tuned = tuner(timed, add_kernel, blocks(16, 32, num_warps=4))
@@ -367,6 +378,7 @@ def test_a_users_pre_hook_runs_before_anything_is_compiled(timed: World) -> None
 
 
 def test_a_users_timer_beats_the_engine(timed: World) -> None:
+    """FR-68."""
     given = tuner(timed, add_kernel, blocks(16, 32), do_bench=timed.bench)
     assigned = tuner(timed, add_kernel, blocks(16, 32))
     own = lambda call, quantiles: timed.bench(call, quantiles)  # noqa: E731
@@ -386,6 +398,7 @@ def test_looking_at_the_default_timer_does_not_make_it_the_users(timed: World) -
 
 
 def test_deprecated_warmup_and_rep_bound_the_engines_loop(timed: World) -> None:
+    """FR-68."""
     with pytest.warns(DeprecationWarning):
         tuned = tuner(timed, add_kernel, blocks(16, 32), warmup=7, rep=30, do_bench=timed.bench)
     add(tuned)
@@ -408,6 +421,7 @@ def test_an_unknown_method_is_refused_at_the_tuning_and_not_read_on_a_hit(timed:
 
 
 def test_other_targets_are_left_to_stock(timed: World) -> None:
+    """FR-67."""
     timed.target = "cuda"
     tuned = tuner(timed, copy_kernel, blocks(16, 32), do_bench=timed.bench)
     if not hasattr(triton, "knobs"):
@@ -467,6 +481,7 @@ def test_an_unknown_name_in_key_is_named_clearly(timed: World, caplog: Any) -> N
 
 
 def test_warmup_compiles_the_survivors_and_launches_nothing(timed: World) -> None:
+    """FR-57."""
     rules = {"early_config_prune": lambda configs, named, **_: configs[:2]}
     tuned = tuner(timed, copy_kernel, blocks(16, 32, 64), prune_configs_by=rules)
     kernels = tuned.warmup(torch.float32, torch.float32, 64, grid=(1,))

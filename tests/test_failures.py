@@ -31,6 +31,7 @@ class MLIRCompilationError(Exception):
 
 
 def test_the_sizes_of_an_overflow_are_read_out_of_the_compilers_text() -> None:
+    """FR-31."""
     assert failures.reason(MLIRCompilationError(UB_OVERFLOW)) == "unified buffer overflow: needs 512 KiB, has 192 KiB"
     text = "error: cc overflow, requires 2097152 bits while 1048576 bits available!"
     assert failures.reason(RuntimeError(text)) == "L0C buffer overflow: needs 256 KiB, has 128 KiB"
@@ -66,6 +67,7 @@ def test_a_reason_is_one_bounded_line_and_never_empty() -> None:
 
 @pytest.mark.parametrize("error", [TypeError(), KeyError("x"), AttributeError(), NameError(), KeyboardInterrupt()])
 def test_errors_of_the_caller(error: BaseException) -> None:
+    """FR-32."""
     assert not failures.is_about_candidate(error)
 
 

@@ -29,6 +29,7 @@ def hooks(pre: Any = None, post: Any = None, reset: Any = (), restore: Any = ())
 
 
 def test_defaults_zero_then_clone_once_and_copy_back_after_every_launch() -> None:
+    """FR-23."""
     log: list[str] = []
     arguments = {"x": Tensor("x", log)}
     default = hooks(reset=["x"], restore=["x"])

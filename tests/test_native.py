@@ -107,6 +107,7 @@ def without_events(log: list[str]) -> list[str]:
 
 
 def test_order_of_one_sample(acl: FakeAcl) -> None:
+    """FR-21, FR-35."""
     trial = Work(acl.step("launch", 2.0), acl.step("before", 5.0), acl.step("after", 7.0))
     run = acl.timer(flush_ms=0.5).run([trial], [0])
     assert without_events(acl.log) == [

@@ -134,6 +134,7 @@ def capturing(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_nothing_is_compiled_or_launched_while_the_stream_is_captured(timed: World, capturing: list[str]) -> None:
+    """FR-65."""
     tuned = tuner(timed, add_kernel, blocks(16, 32), pre_hook=lambda *_, **__: pytest.fail("a hook ran"))
     with pytest.raises(capture.CaptureError, match=r"add_kernel has no config for these arguments.*before the capture"):
         add(tuned)

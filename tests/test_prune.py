@@ -81,6 +81,7 @@ def test_a_bad_top_k_is_named(top_k: Any) -> None:
 
 @pytest.mark.parametrize("nothing", [[], None])
 def test_nothing_left_is_an_error_that_names_the_call(nothing: Any) -> None:
+    """FR-27."""
     with pytest.raises(NothingLeftError, match=r"`early_config_prune` returned no config, of 2 given.*n=7") as caught:
         run(blocks(1, 2), lambda *_, **__: nothing)
     assert isinstance(caught.value, (ValueError, NoCandidateError))  # ValueError: what Triton before 3.6 raises

@@ -21,6 +21,7 @@ def outcomes(*configs: Any) -> list[Outcome]:
 
 
 def test_every_candidate_has_a_line_with_its_time_or_its_reason() -> None:
+    """FR-25."""
     rows = outcomes(*blocks(16, 65536, 4))
     text = report.describe(Verdict(rows[0], rows, Protocol(), 0.25), "add", 1.5, "npu:X, simulated")
     head, *lines = text.splitlines()

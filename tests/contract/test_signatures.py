@@ -30,6 +30,7 @@ OPTIONAL = [name for name in CONSTRUCTOR.parameters if name in VALUES]
 
 
 def test_the_constructors_signature_is_the_installed_ones() -> None:
+    """FR-63."""
     assert inspect.signature(make_tuner_class(Autotuner)) == inspect.signature(StockTuner)
     assert inspect.signature(make_tuner_class(Autotuner).run).parameters.keys() == {"self", "args", "kwargs"}
 

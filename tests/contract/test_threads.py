@@ -44,6 +44,7 @@ def test_sixteen_threads_on_one_cold_kernel(world: World) -> None:
 
 
 def test_a_thread_that_finishes_does_not_disturb_one_that_tunes(world: World) -> None:
+    """FR-64."""
     inside, finished = threading.Event(), threading.Event()
 
     def early(configs: Any, named: Any, **_: Any) -> Any:

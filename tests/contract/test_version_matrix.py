@@ -88,6 +88,8 @@ def test_nan_never_wins(timed: World) -> None:
 
 
 def test_scalars_and_sequences_of_a_users_timer_stand_side_by_side(timed: World) -> None:
+    """FR-68."""
+
     def bench(call: Any, quantiles: Any) -> Any:
         call()
         return timed.time() if timed.last["BLOCK"] == 16 else [timed.time()] * 3

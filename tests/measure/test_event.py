@@ -70,6 +70,7 @@ def test_the_seed_orders_the_rounds(clock: Clock) -> None:
 
 
 def test_a_fixed_plan_counts(clock: Clock) -> None:
+    """FR-61."""
     device = FakeDevice(clock)
     fast, slow = clock.work(0.01), clock.work(5.0)
     measurement = measure([Trial(slow), Trial(fast)], Protocol(plan="fixed", rounds=4, warmup_rounds=2), device)
@@ -79,6 +80,7 @@ def test_a_fixed_plan_counts(clock: Clock) -> None:
 
 
 def test_the_classic_loop_is_sized_by_whole_iterations_and_reports_kernel_times(clock: Clock) -> None:
+    """FR-38."""
     device = FakeDevice(clock, flush_ms=0.5)
     launch, before, after = clock.work(0.25), clock.work(1.0), clock.work(0.25)
     measurement = measure([Trial(launch, before, after)], CLASSIC, device)
@@ -91,6 +93,7 @@ def test_the_classic_loop_is_sized_by_whole_iterations_and_reports_kernel_times(
 
 
 def test_a_large_flush_does_not_starve_a_short_kernel(clock: Clock) -> None:
+    """FR-38."""
     [samples] = measure([Trial(clock.work(0.005))], CLASSIC, FakeDevice(clock, flush_ms=50.0)).results
     assert isinstance(samples, Samples)
     assert len(samples.times_ms) == CLASSIC.min_samples
@@ -121,6 +124,7 @@ def test_ungated_is_said(clock: Clock) -> None:
 @pytest.mark.parametrize("plan", ["race", "classic", "fixed"])
 @pytest.mark.parametrize("bad", [0.0, -1.0])
 def test_times_that_are_never_usable_fail_the_trial_alone(clock: Clock, bad: float, plan: str) -> None:
+    """FR-37."""
     launch = clock.work(bad)
     measurement = measure([Trial(launch), Trial(clock.work(1.0))], Protocol(plan=plan), FakeDevice(clock))
     failure, samples = measurement.results

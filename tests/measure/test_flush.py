@@ -76,6 +76,7 @@ def test_the_drivers_own_clearing_is_preferred() -> None:
 
 @pytest.mark.parametrize("driver", [OldDriver(), object(), None])
 def test_another_size_is_allocated(driver: object) -> None:
+    """FR-33."""
     made: list[Buffer] = []
 
     def allocate(items: int) -> Buffer:
@@ -129,6 +130,7 @@ class Memory:
 
 
 def test_where_memory_is_short_the_buffer_is_smaller_and_one_warning_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    """FR-39."""
     memory = Memory(300)
     with caplog.at_level(logging.WARNING, "triton_ascend_tune"):
         flush = make_flush(None, "write", 4096, memory.allocate)

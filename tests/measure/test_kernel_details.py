@@ -135,7 +135,7 @@ def test_a_name_within_another_name_is_another_name() -> None:
 
 @pytest.mark.parametrize("name", ["zeros_like", "ReduceSum", FLUSH])
 def test_a_users_kernel_that_is_called_like_a_flush_is_not_lost(name: str) -> None:
-    """As target, and as part of an unnamed call. The one of the flush's own name only where it can be told apart."""
+    """FR-35: as target, and as part of an unnamed call. One of the flush's own name only if it can be told apart."""
     rows = two([(name, 1.0)], [(name, 2.0)])
     if name == FLUSH:
         assert problem_of(lambda: attribute(rows, LAYOUT, [name, name]))[0] is Problem.TOO_MANY
@@ -165,6 +165,7 @@ def test_a_kernel_counts_where_it_is_the_one_asked_for() -> None:
 
 
 def test_a_multiple_that_is_not_the_same_in_each_run_is_refused() -> None:
+    """FR-42."""
     rows = session([], 0, LAYOUT.lead)
     for launches in (1, 1, 1, 3, 2, 1, 1, 1):
         rows += [(FLUSH, 400.0), *[("k", 1.0)] * launches]
@@ -185,6 +186,7 @@ def test_no_row_of_the_name_says_what_is_there() -> None:
 
 
 def test_too_few_rows() -> None:
+    """FR-42."""
     rows = [*two([("k", 1.0)], [("k", 2.0)])][:-2]
     problem, detail = problem_of(lambda: attribute(rows, LAYOUT, ["k", "k"]))
     assert (problem, "expected 8 rows" in detail, "found 7" in detail) == (Problem.TOO_FEW, True, True)

@@ -88,6 +88,7 @@ def test_a_refused_launch_fails_its_trial_and_the_others_go_on(clock: Clock) -> 
 
 
 def test_a_launch_that_fails_within_a_round_costs_that_round_only(clock: Clock) -> None:
+    """FR-32."""
     plan = Script([0, 1], [1, 0])
     trials = [Trial(clock.work(2.0)), Trial(failing(clock, 3, RefusedError("late")))]
     loop, device = looped(clock, trials, plan)
@@ -97,6 +98,7 @@ def test_a_launch_that_fails_within_a_round_costs_that_round_only(clock: Clock) 
 
 
 def test_a_fault_that_only_the_wait_reports_is_traced_to_its_trial(clock: Clock) -> None:
+    """FR-29."""
     broken = [False]
 
     def launch() -> None:

@@ -77,6 +77,7 @@ def test_one_session_for_all_and_nothing_left(profiler: NpuProfiler, npu: FakeNp
 
 
 def test_each_session_has_a_folder_of_its_own(profiler: NpuProfiler, npu: FakeNpu) -> None:
+    """FR-47."""
     run(profiler, npu)
     run(profiler, npu)
     assert len({folder.parent for folder in npu.folders}) == 2
@@ -112,6 +113,7 @@ def test_hooks_run_around_each_launch_before_the_flush(profiler: NpuProfiler, np
 
 
 def test_a_running_session_is_not_disturbed(profiler: NpuProfiler, npu: FakeNpu, tmp_path: Path) -> None:
+    """FR-43."""
     npu.paths.is_prof_inited = True
     before = dict(vars(npu.paths))
     assert "a profiler session of the program is running" in refused(profiler, npu)
@@ -152,6 +154,7 @@ def test_a_folder_that_cannot_be_made(profiler: NpuProfiler, npu: FakeNpu, tmp_p
 
 
 def test_a_device_that_another_process_profiles(profiler: NpuProfiler, npu: FakeNpu) -> None:
+    """FR-45."""
     waiting = profiler_lock.alone_on_device("npu0", timeout_s=0.1)
     with filelock.FileLock(profiler_lock.lock_path("npu0")), pytest.raises(ProfileError) as caught:
         waiting.__enter__()
@@ -217,6 +220,7 @@ def test_a_session_that_cannot_be_made(
 
 
 def test_no_file(profiler: NpuProfiler, npu: FakeNpu, tmp_path: Path) -> None:
+    """FR-42."""
     npu.parse = lambda profile: None
     error = failed(profiler, npu, tmp_path)
     assert error.problem is Problem.NO_FILE and "expected 8 rows (2 x (1 + 3) runs), found none" in error.detail
@@ -284,6 +288,8 @@ def test_a_launch_that_fails_ends_the_session_and_is_named(profiler: NpuProfiler
 def test_other_exceptions_come_out_and_nothing_is_left(
     profiler: NpuProfiler, npu: FakeNpu, tmp_path: Path, where: str
 ) -> None:
+    """FR-48."""
+
     def bug() -> None:
         raise KeyError("bug")
 

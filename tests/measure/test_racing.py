@@ -207,7 +207,7 @@ def test_permuting_recorded_candidates_never_changes_the_winner_beyond_the_promi
 
 
 def test_the_budget_of_the_classic_plan_is_never_exceeded() -> None:
-    """Noise that never settles: +-50 % at random, and a tolerance that this budget cannot resolve."""
+    """FR-62: noise that never settles: +-50 % at random, and a tolerance that this budget cannot resolve."""
     device = FakeDevice([0.01] * 4, flush_ms=0.1, slow_share=0.5, slow_factor=3.0)
     decision = run(Race(4, tolerance=0.002), device)
     assert decision.stop is Stop.BUDGET
@@ -310,6 +310,7 @@ class Broken(FakeDevice):
 @pytest.mark.parametrize("reading", [0.0, -1.0, math.nan])
 @pytest.mark.parametrize("since", [0, 4])
 def test_unusable_readings_never_win(reading: float, since: int) -> None:
+    """FR-37."""
     device = Broken([0.01, 0.02, 0.03], jitter=0.02)
     device.bad, device.since = {0: reading}, since
     decision = run(Race(3), device)
@@ -368,6 +369,8 @@ def test_a_clock_that_costs_nothing_still_ends() -> None:
 
 
 def test_fixed_launches_depend_on_nothing_that_is_measured() -> None:
+    """FR-60, FR-61."""
+
     def orders(device: FakeDevice) -> list[tuple[int, ...]]:
         plan, seen = Fixed(4, rounds=6, warmup_rounds=2, seed=9), []
         while order := plan.next_round():

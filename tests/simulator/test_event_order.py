@@ -134,6 +134,7 @@ report({"times": [r.times_ms if isinstance(r, Samples) else r.reason for r in re
 
 
 def test_measures_on_the_current_stream(run_on_sim: Any, tmp_path: Path) -> None:
+    """FR-66."""
     log = tmp_path / "tasks.jsonl"
     code = MEASURE.replace("SAMPLES", "20").replace("with device", "with torch.npu.stream(torch.npu.Stream()), device")
     run_on_sim(SETUP + code, env={"CANN_SIM_TASK_LOG": str(log)})

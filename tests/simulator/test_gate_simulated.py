@@ -73,6 +73,7 @@ def test_the_race_is_run_behind_a_gate_and_costs_little(quiet: Any) -> None:
 
 @pytest.mark.parametrize("queue", ["0", "1", "2"])
 def test_behind_the_gate_the_hosts_latency_is_in_no_time(run_on_sim: Any, quiet: Any, queue: str) -> None:
+    """FR-36."""
     slow = run_on_sim(SETUP + TUNE, env={**SLOW_HOST, "TASK_QUEUE_ENABLE": queue})
     assert slow["gate"] == "notify"
     assert slow["p50"] == pytest.approx(quiet["p50"], rel=0.02)
@@ -113,6 +114,7 @@ def test_the_other_plans(run_on_sim: Any, quiet: Any, plan: str) -> None:
 
 
 def test_a_large_tensor_to_restore_is_in_no_time(run_on_sim: Any, quiet: Any) -> None:
+    """FR-21."""
     code = """
 @triton.jit
 def first(x, out, large, n, BLOCK: tl.constexpr):
@@ -259,6 +261,7 @@ report(verdict(kernel))
 
 
 def test_nothing_touches_the_device_while_its_stream_is_captured(run_on_sim: Any, tmp_path: Path) -> None:
+    """FR-65."""
     log = tmp_path / "tasks.jsonl"
     code = """
 kernel = tuned()

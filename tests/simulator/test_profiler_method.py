@@ -130,6 +130,7 @@ def test_one_session_gives_the_mean_of_each_candidate(good: Any) -> None:
 
 
 def test_nothing_is_left_printed_or_changed(good: Any) -> None:
+    """FR-48."""
     for name in ("add", "double", "zeros_like", "afresh"):
         assert (good[name]["left"], good[name]["printed"], good[name]["warned"]) == ([], [], [])
     assert good["start method"] is None
@@ -237,6 +238,7 @@ def test_a_profile_that_is_not_right(run_on_sim: Any, tmp_path: Path, fault: str
 
 
 def test_lost_rows_ahead_of_the_first_run_do_no_harm(run_on_sim: Any, tmp_path: Path) -> None:
+    """FR-44."""
     env = {"TEST_FOLDER": str(tmp_path), "CANN_SIM_FAULTS": "prof_lost:3"}
     found = run_on_sim(PROGRAM + FAULTY, env, timeout=300)
     assert (found["method"], found["sessions"], found["warned"]) == ("profiler", 1, [])
@@ -258,6 +260,7 @@ else:
 
 
 def test_two_processes_take_turns(run_on_sim: Any, tmp_path: Path) -> None:
+    """FR-45."""
     for found in run_on_sim(PROGRAM + TWO_PROCESSES, {"TEST_FOLDER": str(tmp_path)}, timeout=300):
         assert (found["method"], found["sessions"], found["warned"]) == ("profiler", 1, [])
         assert [row["count"] for row in found["rows"] if row] == [30, 30]
@@ -330,6 +333,7 @@ def test_conditions_that_allow_no_session(conditions: Any, condition: str, text:
 
 
 def test_a_running_profiler_of_the_user_is_left_alone(conditions: Any) -> None:
+    """FR-43."""
     expect_events(conditions["running"], "a profiler session of the program is running", sessions=0)
     assert "Abs" in conditions["users rows"]  # launched after the tuning
 
