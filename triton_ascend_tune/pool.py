@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from typing import Any
+
+from triton_ascend_tune import settings
+from triton_ascend_tune.watchdog import WatchedExecutor
 
 #: Where Triton 3.5 and newer keep their mode.
 _ASYNC_MODULE = "triton.runtime._async_compile"
@@ -40,7 +43,7 @@ class FutureKernel:
 @contextmanager
 def promised(jit: Any, workers: int) -> Iterator[None]:
     """Within, ``jit.run(warmup=True)`` of this thread returns promises (or kernels that exist), with ``result()``."""
-    executor = ThreadPoolExecutor(workers, thread_name_prefix="triton-ascend-tune-compile")
+    executor = WatchedExecutor(workers, settings.compile_timeout())
     try:
         with _triton_promises(executor) if _has_async_mode() else _own_promises(jit, executor):
             yield

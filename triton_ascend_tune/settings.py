@@ -21,6 +21,9 @@ because a program may have set it from Python.
 ``TRITON_ALL_BLOCKS_PARALLEL``  triton-ascend's own; unless it is ``0`` or unset, grids of over 65535 blocks are legal
 ==============================  ========================================================================================
 
+``TRITON_ASCEND_TUNE_COMPILE_TIMEOUT``: seconds after which a compiler that has not finished is killed, and its candidate
+has failed; default: no limit.
+
 How times are taken, unless a program says otherwise (``triton_ascend_tune.options`` describes each):
 
 ====================================  ================================================================================
@@ -57,6 +60,7 @@ INTERPRET = "TRITON_INTERPRET"
 CACHE = "TRITON_CACHE_AUTOTUNING"
 WORKERS = "TRITON_ASCEND_TUNE_WORKERS"
 BUSY = "TRITON_ASCEND_TUNE_BUSY"
+COMPILE_TIMEOUT = "TRITON_ASCEND_TUNE_COMPILE_TIMEOUT"
 SECONDS = "TRITON_ASCEND_TUNE_SECONDS"
 ALL_BLOCKS = "TRITON_ALL_BLOCKS_PARALLEL"
 
@@ -170,6 +174,20 @@ def workers() -> int | None:
     if not value.isdigit() or int(value) < 1:
         raise _illegal(WORKERS, value, ["1 and more"], "a whole number,")
     return int(value)
+
+
+def compile_timeout() -> float | None:
+    """Seconds after which a compiler is killed; None: never."""
+    value = _read(COMPILE_TIMEOUT)
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0.0 < seconds < float("inf"):
+        raise _illegal(COMPILE_TIMEOUT, value, ["above 0"], "a number of seconds,")
+    return seconds
 
 
 def busy() -> str:

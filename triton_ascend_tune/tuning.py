@@ -82,8 +82,8 @@ def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Pl
         one_by_one=do_bench is not None or (protocol.plan, protocol.method) == ("classic", settings.EVENT),
     )
     settled = contest.settle(candidates, memory, steps, stages)
-    if pruned.more is not None:
-        settled = rounds.go_on(settled, pruned.more, memory, steps, stages)
+    if pruned.proposal is not None:
+        settled = rounds.go_on(settled, pruned.proposal, memory, steps, stages)
         candidates = [outcome.candidate for outcome in settled.outcomes]
     with stages.of("choose"):
         if not settled.all_known:
@@ -134,7 +134,8 @@ def _compile(tuner: Any, candidates: Sequence[Candidate], call: Call, hooks: Hoo
 
     workers = worker_count(len(candidates)) if ahead else 1
     jit = jit_function(tuner.fn)
-    at_once = pool.promised(jit, workers) if workers > 1 and pool.can_promise(jit) else None
+    in_threads = ahead and (workers > 1 or settings.compile_timeout() is not None)
+    at_once = pool.promised(jit, workers) if in_threads and pool.can_promise(jit) else None
     return compile_candidates(candidates, compile_one, at_once)
 
 
