@@ -21,7 +21,7 @@ because a program may have set it from Python.
 ``TRITON_ALL_BLOCKS_PARALLEL``  triton-ascend's own; unless it is ``0`` or unset, grids of over 65535 blocks are legal
 ==============================  ========================================================================================
 
-``TRITON_ASCEND_TUNE_COMPILE_TIMEOUT``: seconds after which a compiler that has not finished is killed, and its candidate
+``TRITON_ASCEND_TUNE_COMPILE_TIMEOUT``: seconds after which a compiler that has not ended is killed, and its candidate
 has failed; default: no limit.
 
 How times are taken, unless a program says otherwise (``triton_ascend_tune.options`` describes each):
