@@ -7,30 +7,25 @@
 
 namespace hivm {
 
-BlockGroup::BlockGroup(const KernelCode& kernel, const Launch& launch, int blocks, GlobalGuard& guard,
-                       Traffic& traffic, AllBlocks* all)
+BlockGroup::BlockGroup(const KernelCode& kernel, const Launch& launch, int blocks, const CoreContext& context)
     : kernel_(kernel) {
   for (int block = 0; block < blocks; block++) {
     BlockFlags* flags = flags_.emplace_back(std::make_unique<BlockFlags>()).get();
-    if (kernel.cube)
-      add_member(kernel.cube, launch, {CoreKind::Cube, 0, block, flags, all}, block, guard, traffic);
+    if (kernel.cube) add_member(*kernel.cube, launch, {CoreKind::Cube, 0, block, flags}, block, context);
     if (!kernel.vector) continue;
     const int cores = kernel.is_mixed() ? kSubBlocks : 1;
-    for (int sub = 0; sub < cores; sub++) {
-      add_member(kernel.vector, launch, {CoreKind::Vector, sub, block * cores + sub, flags, all}, block,
-                 guard, traffic);
-    }
+    for (int sub = 0; sub < cores; sub++)
+      add_member(*kernel.vector, launch, {CoreKind::Vector, sub, block * cores + sub, flags}, block, context);
   }
 }
 
-void BlockGroup::add_member(const std::shared_ptr<const Code>& code, const Launch& launch,
-                            const CorePlace& place, int block, GlobalGuard& guard, Traffic& traffic) {
+void BlockGroup::add_member(const Code& code, const Launch& launch, const CorePlace& place, int block,
+                            const CoreContext& context) {
   Member& member = members_.emplace_back();
-  member.core = std::make_unique<SimulatedCore>(place, guard, traffic, launch.check_races);
-  member.code = code.get();
+  member.core = std::make_unique<SimulatedCore>(place, code, context, launch.check_races);
   member.block = block;
-  member.frame = make_frame(*code, *member.core);
-  decode_arguments(*code, launch, member.frame);
+  member.frame = make_frame(code, *member.core);
+  decode_arguments(code, launch, member.frame);
 }
 
 bool BlockGroup::advance(Member& member) {
@@ -62,9 +57,9 @@ std::string BlockGroup::who(const Member& member, uint32_t first) const {
 void BlockGroup::run(uint32_t first) {
   for (const auto& flags : flags_) flags->reset();
   for (Member& member : members_) {
-    member.core->start_block(first + static_cast<uint32_t>(member.block), member.code->local_bytes);
+    member.core->start_block(first + static_cast<uint32_t>(member.block));
     member.frame.cycles = 0;
-    member.next = member.code->instructions.data();
+    member.next = member.frame.code->instructions.data();
   }
   for (bool progress = true; progress;) {
     progress = false;

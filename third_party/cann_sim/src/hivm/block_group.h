@@ -11,9 +11,8 @@ namespace hivm {
 
 class BlockGroup {
  public:
-  // Cores for `blocks` blocks of the kernel at the same time. `all`: null unless blocks meet.
-  BlockGroup(const KernelCode& kernel, const Launch& launch, int blocks, GlobalGuard& guard, Traffic& traffic,
-             AllBlocks* all);
+  // Cores for `blocks` blocks of the kernel at the same time.
+  BlockGroup(const KernelCode& kernel, const Launch& launch, int blocks, const CoreContext& context);
 
   // Runs blocks first, first + 1, ... to their end; throws ExecutionError, also when cores wait for each
   // other.
@@ -26,13 +25,12 @@ class BlockGroup {
  private:
   struct Member {
     std::unique_ptr<SimulatedCore> core;
-    const Code* code = nullptr;
     int block = 0;  // among those that run at the same time
     Frame frame;
     const Instruction* next = nullptr;
   };
-  void add_member(const std::shared_ptr<const Code>& code, const Launch& launch, const CorePlace& place,
-                  int block, GlobalGuard& guard, Traffic& traffic);
+  void add_member(const Code& code, const Launch& launch, const CorePlace& place, int block,
+                  const CoreContext& context);
   bool advance(Member& member);  // false: it waits where it waited before
   std::string who(const Member& member, uint32_t first) const;
 

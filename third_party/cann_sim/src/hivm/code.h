@@ -98,6 +98,7 @@ struct Code {
   std::vector<ViewRecipe> recipes;
   std::vector<CollapseRecipe> collapses;
   std::vector<CallSite> calls;
+  std::vector<std::string> texts;  // what device_print puts before its values
   std::vector<Scalar> scalars;
   std::vector<View> views;               // views on local memory hold the byte address as their base
   std::vector<uint32_t> local_views;     // slots of `views` whose base is such an address

@@ -36,32 +36,39 @@ void add_transfer(const Transfer& t, double l2_rate, Cycles& busy, Cycles& laten
 
 }  // namespace
 
-void SimulatedCore::start_block(int64_t block, const std::array<int64_t, 4>& local_bytes) {
+void SimulatedCore::start_block(int64_t block) {
   block_ = block;
   timeline_.reset();
   if (races_) races_->reset();
   scalar_busy_ = 0;
   for (const Space space : {Space::Ub, Space::L1, Space::L0c})
-    memory_.fill(space, local_bytes[static_cast<size_t>(space)]);
+    memory_.fill(space, code_.local_bytes[static_cast<size_t>(space)]);
 }
 
 void SimulatedCore::check_global(const View& view) {
   if (!is_sane(view)) throw ExecutionError("impossible view on global memory");
   const Extent extent = extent_of(view);
-  guard_.check(extent.begin, extent.end);
+  context_.guard.check(extent.begin, extent.end);
 }
 
 void SimulatedCore::issue(const Work& work) {
   if (races_) races_->issue(work);
   const double own = latency_of(work.pipe);
   Cycles busy{work.cycles, work.cycles}, latency{own, own};
-  if (work.gm_read) add_transfer(traffic_.read(*work.gm_read), cost::kL2ReadBytesPerCycle, busy, latency);
+  if (work.gm_read)
+    add_transfer(context_.traffic.read(*work.gm_read), cost::kL2ReadBytesPerCycle, busy, latency);
   if (work.gm_write) {
     const double rate = work.pipe == Pipe::Fix ? cost::kFixL2WriteBytesPerCycle : cost::kL2WriteBytesPerCycle;
-    add_transfer(traffic_.write(*work.gm_write), rate, busy, latency);
+    add_transfer(context_.traffic.write(*work.gm_write), rate, busy, latency);
   }
   if (work.unit_flag != Pipe::All) timeline_.hold(work.pipe, timeline_.done(work.unit_flag));
   timeline_.issue(work.pipe, busy, latency);
+}
+
+void SimulatedCore::print(int64_t text, const std::string& values) {
+  const std::vector<std::string>& texts = code_.texts;
+  if (text > 0 && static_cast<size_t>(text) <= texts.size()) context_.output += texts[text - 1];
+  context_.output += values + '\n';
 }
 
 void SimulatedCore::spend(int64_t cycles) {
@@ -71,8 +78,8 @@ void SimulatedCore::spend(int64_t cycles) {
 
 // The scalar unit waits for what it loads.
 void SimulatedCore::scalar_load(const std::byte* begin, int64_t bytes) {
-  guard_.check(begin, begin + bytes);
-  const Transfer t = traffic_.read(begin, bytes);
+  context_.guard.check(begin, begin + bytes);
+  const Transfer t = context_.traffic.read(begin, bytes);
   timeline_.spend(
       Cycles{cost::kScalarGmLoadCycles + (t.missing ? cost::kHbmLatencyCycles : cost::kL2LatencyCycles),
              cost::kScalarGmLoadCycles + cost::kL2LatencyCycles});
@@ -80,8 +87,8 @@ void SimulatedCore::scalar_load(const std::byte* begin, int64_t bytes) {
 }
 
 void SimulatedCore::scalar_store(const std::byte* begin, int64_t bytes) {
-  guard_.check(begin, begin + bytes);
-  traffic_.write(begin, bytes);
+  context_.guard.check(begin, begin + bytes);
+  context_.traffic.write(begin, bytes);
   spend(cost::kScalarGmStoreCycles);
 }
 
@@ -89,14 +96,14 @@ void SimulatedCore::set_block_flag(Pipe source, int64_t flag, bool all_blocks) {
   Cycles time = timeline_.done(source);
   for (double& t : time) t += cost::kBlockFlagCycles;
   if (all_blocks)
-    place_.all->set(place_.kind, place_.member, flag, time);
+    context_.all->set(place_.kind, place_.member, flag, time);
   else
     place_.block->set(place_.kind, place_.sub_block, flag, time);
 }
 
 bool SimulatedCore::wait_block_flag(Pipe target, int64_t flag, bool all_blocks) {
   Cycles time;
-  const bool set = all_blocks ? place_.all->take(place_.kind, place_.member, flag, time)
+  const bool set = all_blocks ? context_.all->take(place_.kind, place_.member, flag, time)
                               : place_.block->take(place_.kind, place_.sub_block, flag, time);
   if (set) timeline_.hold(target, time);
   return set;

@@ -1,6 +1,7 @@
 // One core: its memory, its timeline, and its way to global memory.
 #pragma once
 #include "hivm/block_sync.h"
+#include "hivm/code.h"
 #include "hivm/execution_core.h"
 #include "hivm/memory.h"
 #include "hivm/race_check.h"
@@ -9,27 +10,33 @@
 
 namespace hivm {
 
-// Where a core stands among others. Both pointers may be null: no flags of that kind.
+// Where a core stands among others.
 struct CorePlace {
   CoreKind kind = CoreKind::Vector;
   int sub_block = 0;
-  int member = 0;               // its number among all cores of its kind, for `all`
+  int member = 0;               // its number among all cores of its kind that run at the same time
   BlockFlags* block = nullptr;  // shared by the cores of its block
-  AllBlocks* all = nullptr;     // shared by all cores of the launch
 };
 
-// Executes the work of micro-kernels in program order and keeps the time. Cores that run in turns on one host
-// thread share a Traffic and a GlobalGuard.
+// What all cores share that run in turns on one host thread.
+struct CoreContext {
+  GlobalGuard& guard;
+  Traffic& traffic;
+  std::string& output;  // of device_print
+  AllBlocks* all;       // null unless blocks meet
+};
+
+// Executes the work of micro-kernels in program order and keeps the time.
 class SimulatedCore final : public ExecutionCore {
  public:
-  SimulatedCore(const CorePlace& place, GlobalGuard& guard, Traffic& traffic, bool check_races)
-      : place_(place), memory_(place.kind), guard_(guard), traffic_(traffic) {
+  // `code`: what it runs.
+  SimulatedCore(const CorePlace& place, const Code& code, const CoreContext& context, bool check_races)
+      : place_(place), code_(code), context_(context), memory_(place.kind) {
     if (check_races) races_ = std::make_unique<RaceCheck>();
   }
 
-  // Begins a block: clean flags and time zero. `local_bytes`: by Space, how much to fill (see
-  // LocalMemory::fill).
-  void start_block(int64_t block, const std::array<int64_t, 4>& local_bytes);
+  // Begins a block: clean flags, time zero, and local memory filled as far as the code addresses it.
+  void start_block(int64_t block);
   const CorePlace& place() const { return place_; }
   const Timeline& timeline() const { return timeline_; }
 
@@ -49,6 +56,7 @@ class SimulatedCore final : public ExecutionCore {
     if (races_) races_->barrier(pipe);
   }
   int64_t block_index() const override { return block_; }
+  void print(int64_t text, const std::string& values) override;
 
   // ExecutionCore
   void spend(int64_t cycles) override;
@@ -68,9 +76,9 @@ class SimulatedCore final : public ExecutionCore {
 
  private:
   const CorePlace place_;
+  const Code& code_;
+  const CoreContext context_;
   LocalMemory memory_;
-  GlobalGuard& guard_;
-  Traffic& traffic_;
   Timeline timeline_;
   std::unique_ptr<RaceCheck> races_;  // null unless the launch is checked
   int64_t block_ = 0;

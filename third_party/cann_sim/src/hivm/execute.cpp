@@ -22,6 +22,7 @@ constexpr uint32_t kParts = 2;
 struct Part {
   uint32_t first = 0, count = 0;
   Traffic traffic;
+  std::string output;
   std::vector<Cycles> ends;  // by block
   double pipe_busy_ns[kPipes] = {};
   std::exception_ptr error;
@@ -31,7 +32,7 @@ int cores_of(const KernelCode& kernel) { return kernel.cube ? cost::kCubeCores :
 
 void run_blocks(const KernelCode& kernel, const Launch& launch, const GlobalMemory& memory, Part& part) {
   GlobalGuard guard(memory);
-  BlockGroup group(kernel, launch, 1, guard, part.traffic, nullptr);
+  BlockGroup group(kernel, launch, 1, {guard, part.traffic, part.output, nullptr});
   for (uint32_t block = part.first; block < part.first + part.count; block++) {
     group.run(block);
     part.ends.push_back(group.end(0));
@@ -48,7 +49,7 @@ void run_together(const KernelCode& kernel, const Launch& launch, const GlobalMe
   const int blocks = static_cast<int>(part.count);
   GlobalGuard guard(memory);
   AllBlocks all({kernel.is_mixed() ? blocks * kSubBlocks : blocks, blocks});
-  BlockGroup group(kernel, launch, blocks, guard, part.traffic, &all);
+  BlockGroup group(kernel, launch, blocks, {guard, part.traffic, part.output, &all});
   group.run(part.first);
   for (int block = 0; block < blocks; block++) part.ends.push_back(group.end(block));
   group.add_busy(part.pipe_busy_ns);
@@ -119,6 +120,7 @@ Report execute(const KernelCode& kernel, const Launch& launch, const GlobalMemor
     }
     for (int p = 0; p < kPipes; p++) report.pipe_busy_ns[p] += part.pipe_busy_ns[p];
     traffic.merge(part.traffic);
+    report.output += part.output;
   }
   Cycles longest{};
   for (const Cycles& c : cores) {

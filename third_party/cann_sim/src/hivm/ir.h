@@ -94,8 +94,9 @@ struct Function {
 struct Module {
   std::string_view attributes;
   std::map<std::string_view, AffineMap> maps;
-  std::vector<Function> functions;  // with a body; declarations of micro-kernels are not kept
-  std::deque<std::string> names;    // of single results of operations that have several ("%1#0")
+  std::map<std::string_view, std::string> texts;  // of llvm.mlir.global, for device_print
+  std::vector<Function> functions;                // with a body; declarations of micro-kernels are not kept
+  std::deque<std::string> names;  // of single results of operations that have several ("%1#0")
 };
 
 }  // namespace hivm::ir

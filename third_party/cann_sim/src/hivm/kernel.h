@@ -37,6 +37,7 @@ struct Report {
   // Global memory touched, merged, sorted. Writes are exact; reads may have gaps of up to 512 bytes filled.
   std::vector<Range> reads, writes;
   double pipe_busy_ns[kPipes] = {};  // summed over cores; for the profiler's columns
+  std::string output;                // lines that the kernel printed, in the order of its blocks
 };
 
 class Program {

@@ -345,8 +345,20 @@ void Lowering::block_flag(const ir::Op& op) {
 
 void Lowering::nothing(const ir::Op&) {}
 
-// Pointers and lengths that only device_print uses.
-void Lowering::debug_pointer(const ir::Op& op) { define_result(op, literal(0)); }
+// Lengths and pointers that only device_print uses. A pointer is the number of a text in the code, from 1.
+void Lowering::text_length(const ir::Op& op) { define_result(op, literal(op.integer)); }
+
+void Lowering::text_address(const ir::Op& op) {
+  const auto found = module_.texts.find(op.word);
+  if (found == module_.texts.end()) {
+    define_result(op, literal(0));
+    return;
+  }
+  code_.texts.push_back(found->second);
+  define_result(op, literal(static_cast<int64_t>(code_.texts.size())));
+}
+
+void Lowering::text_pointer(const ir::Op& op) { define_result(op, scalar(op, 0)); }
 
 const std::unordered_map<std::string_view, Lowering::Handler>& Lowering::handlers() {
   using L = Lowering;
@@ -386,9 +398,9 @@ const std::unordered_map<std::string_view, Lowering::Handler>& Lowering::handler
         {"hivm.hir.sync_block_wait", &L::block_flag},
         {"hivm.hir.set_mask_norm", &L::nothing},
         {"hivm.hir.set_ffts_base_addr", &L::nothing},
-        {"llvm.mlir.constant", &L::debug_pointer},
-        {"llvm.mlir.addressof", &L::debug_pointer},
-        {"llvm.getelementptr", &L::debug_pointer},
+        {"llvm.mlir.constant", &L::text_length},
+        {"llvm.mlir.addressof", &L::text_address},
+        {"llvm.getelementptr", &L::text_pointer},
     };
     for (const std::string_view name :
          {"arith.addi",  "arith.subi",     "arith.muli",     "arith.divsi",   "arith.remsi",

@@ -86,7 +86,9 @@ class Lowering {
   void sub_block_index(const ir::Op& op);
   void block_flag(const ir::Op& op);
   void nothing(const ir::Op& op);
-  void debug_pointer(const ir::Op& op);
+  void text_length(const ir::Op& op);
+  void text_address(const ir::Op& op);
+  void text_pointer(const ir::Op& op);
 
   // ---- views (lower_views.cpp)
   void pointer_cast(const ir::Op& op);

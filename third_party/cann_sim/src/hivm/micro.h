@@ -53,6 +53,8 @@ class Core {
   virtual void wait_flag(Pipe source, Pipe target, int64_t event) = 0;
   virtual void barrier(Pipe pipe) = 0;
   virtual int64_t block_index() const = 0;
+  // A line of debug output: a text of the module, by number, and values.
+  virtual void print(int64_t text, const std::string& values) = 0;
 };
 
 struct MicroKernel {

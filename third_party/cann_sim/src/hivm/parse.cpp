@@ -1,5 +1,7 @@
 #include "hivm/parse.h"
 
+#include <cstdio>
+
 #include "hivm/affine.h"
 
 namespace hivm {
@@ -30,7 +32,7 @@ class Parser {
         if (!in_module || closed) cursor.fail("function outside of the module");
         parse_function(cursor);
       } else if (cursor.accept("llvm.mlir.global")) {
-        // Text for device_print only.
+        parse_text(cursor);
       } else {
         cursor.fail("unexpected '" + shown(cursor.rest()) + "' at the top of a module");
       }
@@ -48,6 +50,25 @@ class Parser {
     if (cursor.rest().substr(0, 10) != "affine_map")
       return;  // other aliases are only referred to by attributes
     module_.maps[name] = parse_affine_map(cursor);
+  }
+
+  // [linkage] constant @name("text") {...}: what device_print puts before its values. \HH is a byte.
+  void parse_text(Cursor& cursor) {
+    const std::string_view line = cursor.rest();
+    const size_t at = line.find('@'), open = line.find("(\""), close = line.rfind("\")");
+    if (at == line.npos || open == line.npos || close == line.npos || open < at || close < open + 2) return;
+    std::string& text = module_.texts[line.substr(at + 1, open - at - 1)];
+    const std::string_view written = line.substr(open + 2, close - open - 2);
+    for (size_t i = 0; i < written.size(); i++) {
+      unsigned byte = 0;
+      if (written[i] == '\\' && i + 2 < written.size() &&
+          std::sscanf(std::string(written.substr(i + 1, 2)).c_str(), "%2x", &byte) == 1) {
+        text += static_cast<char>(byte);
+        i += 2;
+      } else {
+        text += written[i];
+      }
+    }
   }
 
   void parse_function(Cursor& cursor) {

@@ -436,7 +436,25 @@ bool one_value(Op& op, Cursor& c) {
   return kNoRegion;
 }
 
-bool ignored(Op&, Cursor&) { return kNoRegion; }
+// (4 : i64) : i64
+bool pointer_constant(Op& op, Cursor& c) {
+  c.expect("(");
+  op.integer = c.decimal();
+  return kNoRegion;
+}
+
+// @name : !llvm.ptr
+bool address_of(Op& op, Cursor& c) {
+  c.expect("@");
+  op.word = c.word();
+  return kNoRegion;
+}
+
+// a[0, 0] : (!llvm.ptr) -> !llvm.ptr, type
+bool pointer_element(Op& op, Cursor& c) {
+  value(op, c);
+  return kNoRegion;
+}
 
 const std::unordered_map<std::string_view, Form>& forms() {
   static const std::unordered_map<std::string_view, Form> kForms = [] {
@@ -478,9 +496,9 @@ const std::unordered_map<std::string_view, Form>& forms() {
         {"hivm.hir.set_mask_norm", nothing},
         {"hivm.hir.set_ffts_base_addr", one_value},
         // These only feed device_print.
-        {"llvm.mlir.constant", ignored},
-        {"llvm.mlir.addressof", ignored},
-        {"llvm.getelementptr", ignored},
+        {"llvm.mlir.constant", pointer_constant},
+        {"llvm.mlir.addressof", address_of},
+        {"llvm.getelementptr", pointer_element},
     };
     for (const std::string_view name :
          {"arith.addi",           "arith.subi",          "arith.muli",     "arith.divsi",   "arith.remsi",

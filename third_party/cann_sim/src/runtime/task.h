@@ -35,6 +35,7 @@ struct Effect {
   double cold_ns = 0, warm_ns = 0;
   bool stamped = false;  // the task has told Memory about its writes, or wrote what was there already
   double pipe_busy_ns[hivm::kPipes] = {};  // kernels only; for the profiler
+  bool repeatable = true;                  // running the task again could be left out if nothing changed
 };
 
 // `run` computes on memory. It is called once, in stream order, possibly long after submit() returned (when

@@ -44,6 +44,7 @@ const std::vector<Family>& scan_families();
 const std::vector<Family>& layout_families();
 const std::vector<Family>& order_families();
 const std::vector<Family>& sync_families();
+const std::vector<Family>& print_families();
 const std::vector<Family>& cube_families();
 const std::vector<Family>& product_families();
 

@@ -27,9 +27,10 @@ Type known_type(std::string_view word) {
 const std::vector<const Family*>& all_families() {
   static const std::vector<const Family*> families = [] {
     std::vector<const Family*> all;
-    for (const auto* table : {&transfer_families(), &elementwise_families(), &cast_families(),
-                              &compare_families(), &reduce_families(), &scan_families(), &layout_families(),
-                              &order_families(), &sync_families(), &cube_families(), &product_families()}) {
+    for (const auto* table :
+         {&transfer_families(), &elementwise_families(), &cast_families(), &compare_families(),
+          &reduce_families(), &scan_families(), &layout_families(), &order_families(), &sync_families(),
+          &print_families(), &cube_families(), &product_families()}) {
       for (const Family& family : *table) all.push_back(&family);
     }
     return all;

@@ -1,4 +1,4 @@
-// The lock that lets blocks pass one after the other, and debug output, which computes nothing.
+// The lock that lets blocks pass one after the other.
 #include <cstring>
 
 #include "hivm/micro/arguments.h"
@@ -70,18 +70,10 @@ class Unlock final : public MicroKernel {
   std::string name_;
 };
 
-struct Nothing final : MicroKernel {
-  explicit Nothing(const Variant&) {}
-  void run(Core&, const std::vector<Argument>&) const override {}
-};
-
 template <class Kernel>
 KernelPointer make(const Variant& variant) {
   return std::make_shared<Kernel>(variant);
 }
-
-constexpr char kPrintable[] =
-    "bool int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t half bfloat16_t float";
 
 }  // namespace
 
@@ -89,9 +81,6 @@ const std::vector<Family>& sync_families() {
   static const std::vector<Family> families = {
       {"sync_block_lock", "", "", "", Pipe::S, make<Lock>},
       {"sync_block_unlock", "", "", "", Pipe::S, make<Unlock>},
-      {"print_{rank}d_{type}_{op}", "ubuf gm", "1 2 3 4 5 6 7 8", kPrintable, Pipe::S, make<Nothing>},
-      {"print_scalar_{type}_{op}", "ubuf gm", "", kPrintable, Pipe::S, make<Nothing>},
-      {"_mlir_ciface_{op}_debug", "init finish", "", "", Pipe::S, make<Nothing>},
   };
   return families;
 }
