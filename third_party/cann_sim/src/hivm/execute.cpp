@@ -13,9 +13,9 @@ namespace hivm {
 namespace {
 
 constexpr uint32_t kMostBlocks = 65535;  // what fits into the 16 bits that a launch has for it
-// Independent blocks are executed in so many parts, each by a host thread of its own if the machine has
-// several processors. The number never changes: which first touches of L2 lines miss is decided within a
-// part, so the durations are the same on every machine.
+// Independent blocks are executed in so many parts, each by a host thread of its own. The number never
+// changes: which first touches of L2 lines miss is decided within a part, so the durations are the same on
+// every machine.
 constexpr uint32_t kParts = 2;
 
 // The blocks [first, first + count) of a launch, and what came of them.
@@ -79,9 +79,8 @@ std::vector<Part> parts_of(const KernelCode& kernel, uint32_t blocks) {
 
 void run_parts(const KernelCode& kernel, const Launch& launch, const GlobalMemory& memory,
                std::vector<Part>& parts) {
-  static const bool kThreads = std::thread::hardware_concurrency() > 1;
   std::vector<std::thread> threads;
-  for (size_t i = 1; kThreads && i < parts.size(); i++) {
+  for (size_t i = 1; i < parts.size(); i++) {
     try {
       threads.emplace_back([&, i] { run_part(kernel, launch, memory, parts[i]); });
     } catch (const std::system_error&) {
