@@ -31,6 +31,10 @@ PRUNERS: dict[str, Any] = {
 }
 
 
+def _private(tuned: Any) -> set[str]:
+    return {name for name in vars(tuned) if name.startswith("_")}
+
+
 def left_behind(cls: Any, world: World, program: Any) -> dict[str, Any]:
     """What a program can see after its calls; kernels and configs by their settings."""
     times, misfits, key, calls, pruner, hooks = program
@@ -55,7 +59,7 @@ def left_behind(cls: Any, world: World, program: Any) -> dict[str, Any]:
         "hooks": seen,
         "launches": world.logged("launch"),
         "attributes": sorted(
-            set(vars(tuned)) - {"measurer", "open_device", "_plan", "_tunings", "verdict", "_do_bench", "do_bench"}
+            set(vars(tuned)) - {"measurer", "open_device", "verdict", "do_bench", "tune_request", *_private(tuned)}
         ),
     }
 
