@@ -110,7 +110,7 @@ def test_a_progress_line_on_terminals_for_long_tunings(
     monkeypatch.setattr(stages, "SHOW_AFTER_S", after)
     add(slow(world, monkeypatch))
     text = terminal.getvalue()
-    assert ("tuning add_kernel: measure" in text) is shown
+    assert ("tuning add_kernel: measure 2/3, " in text) is shown
     assert ("tuning add_kernel: compile" in text) is shown
     if not shown:
         assert text == ""
@@ -121,8 +121,7 @@ def test_the_line_is_taken_away_after_an_exception(monkeypatch: Any) -> None:
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(stages, "SHOW_AFTER_S", 0.0)
-    with pytest.raises(KeyboardInterrupt), stages_of("[odd]") as watch:
-        watch.step("compile", 1, 4)
+    with pytest.raises(KeyboardInterrupt), stages_of("[odd]") as watch, watch.of("compile", "1/4"):
         raise KeyboardInterrupt
     text = terminal.getvalue()
     assert "tuning [odd]: compile 1/4" in text

@@ -181,8 +181,9 @@ class Tuner:
         self.nargs = call.named
         try:
             with stages_of(plan.kernel) as stages:
-                with stages.of("key"):  # built once more: what a hit pays
-                    plan.key(place.label, *call.args, **call.keywords)
+                if settings.report() or _log.isEnabledFor(logging.DEBUG):
+                    with stages.of("key"):  # built once more: what a hit pays
+                        plan.key(place.label, *call.args, **call.keywords)
                 pruned = self._propose(call, stages)
                 if len(pruned.survivors) == 1:
                     self.cache[key] = pruned.survivors[0]
@@ -232,9 +233,8 @@ class Tuner:
             return pruned
         # Who prunes knows better than the rounds which of his candidates are worth anything.
         prunes = self.early_config_prune is not None or self.perf_model is not None
-        return replace(
-            pruned, dropped=[*pruned.dropped, *proposal.dropped], more=None if prunes else proposal.more
-        )
+        dropped = [*pruned.dropped, *proposal.dropped]
+        return replace(pruned, dropped=dropped, proposal=None if prunes else proposal)
 
     def _prune(self, configs: Sequence[Any], call: Call) -> Pruned:
         from triton_ascend_tune.prune import Pruned, Rules, prune

@@ -80,8 +80,8 @@ def settle(candidates: Sequence[Candidate], memory: Memory, steps: Steps, stages
     choice = None
     # Measured one by one only if somebody profits from it: a measuring plan may prepare its device but once.
     batches = [[place] for place in twins] if steps.one_by_one and memory.keeps_times else [list(twins)]
-    for batch in filter(None, batches):
-        with stages.of("measure"):
+    for number, batch in enumerate(filter(None, batches), 1):
+        with stages.of("measure", f"{number}/{len(batches)}" if len(batches) > 1 else ""):
             measured = steps.measure([candidates[place] for place in batch])
         choice = measured.choice
         with stages.of("store"):

@@ -23,10 +23,10 @@ class Stages:
         self._progress = progress
 
     @contextmanager
-    def of(self, stage: str) -> Iterator[None]:
-        """Adds the time within to ``stage``."""
+    def of(self, stage: str, how_far: str = "") -> Iterator[None]:
+        """Adds the time within to ``stage``; ``how_far`` is for the progress line alone."""
         if self._progress is not None:
-            self._progress.show(self.kernel, stage)
+            self._progress.show(self.kernel, f"{stage} {how_far}".rstrip())
         start = time.perf_counter()
         try:
             yield
@@ -35,11 +35,6 @@ class Stages:
 
     def add(self, stage: str, seconds: float) -> None:
         self._seconds[stage] += seconds
-
-    def step(self, stage: str, done: int, total: int) -> None:
-        """``done`` of ``total`` candidates are through ``stage``."""
-        if self._progress is not None:
-            self._progress.show(self.kernel, f"{stage} {done}/{total}")
 
     @property
     def seconds(self) -> dict[str, float]:
