@@ -78,8 +78,11 @@ def test_the_stages_of_a_tuning_add_up_to_its_time(world: World, monkeypatch: An
 
 
 def test_the_debug_log_has_them_too_and_nothing_is_printed(
-    world: World, monkeypatch: Any, capsys: Any, caplog: Any
-) -> None:  # noqa: F811, E501
+    world: World,  # noqa: F811
+    monkeypatch: Any,
+    capsys: Any,
+    caplog: Any,
+) -> None:
     with caplog.at_level(logging.DEBUG, "triton_ascend_tune"):
         add(slow(world, monkeypatch))
     assert sum(record.message.startswith("stages of add_kernel: key ") for record in caplog.records) == 1
