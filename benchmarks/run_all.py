@@ -15,6 +15,7 @@ BENCHMARKS = (
     ("event_sample_cost", True),
     ("race_simulated", True),
     ("tuning_time", False),
+    ("candidates", True),
 )
 
 

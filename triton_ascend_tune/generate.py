@@ -1,7 +1,7 @@
 """Whether and how candidates are proposed for a tuner whose user left that to us.
 
 Asked for by ``configs=[]`` where the call leaves constexprs without a value, by hints, and by the argument
-``hints={"enable_ascend_autotune": True}`` of the triton-ascend 3.2 wheel, whose ``AutoTilingTuner`` is recognised by its
+``hints={"enable_ascend_autotune": True}`` of the triton-ascend 3.2 wheel, whose ``AutoTilingTuner`` is told by its
 module. Of that class only the attributes are kept that others read; the proposing is ``candidates.proposal``'s.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Mapping, Sequence
+from types import FrameType
 from typing import Any
 
 from triton_ascend_tune import settings
@@ -36,14 +37,14 @@ def note_given(tuner: Any, configs: Any) -> None:
 
 
 def _decorator_hints() -> dict[str, Any]:
-    frame = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
     for _ in range(6):
         if frame is None:
             return {}
         if frame.f_code.co_name == "decorator" and str(frame.f_globals.get("__name__", "")).startswith("triton."):
             given = frame.f_locals.get("hints")
             return dict(given) if isinstance(given, Mapping) else {}
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return {}
 
 
@@ -95,7 +96,9 @@ class Request:
         from triton_ascend_tune.candidates.proposal import analysed
 
         try:
-            analysis = analysed(self._function, self._arguments(named, keywords), self.hints, self._keys(), self._derived)
+            analysis = analysed(
+                self._function, self._arguments(named, keywords), self.hints, self._keys(), self._derived
+            )
         except Exception as error:  # the source cannot be read; propose() will say so
             _log.debug("kernel %s: no axes", self._function.__name__, exc_info=error)
             return

@@ -29,12 +29,13 @@ class Rules:
 class Pruned:
     """``survivors`` in the order in which they are measured; ``dropped``: config and what dropped it.
 
-    ``more``: further configs once the outcomes of all before are known; None if the survivors are all there are.
+    ``proposal``: gives further configs once the outcomes of all before are known (``candidates.proposal.Proposal``);
+    None if the survivors are all there are.
     """
 
     survivors: list[Any]
     dropped: list[tuple[Any, str]]
-    more: Callable[[Sequence[Outcome]], list[Any]] | None = None
+    proposal: Any = None
 
 
 def prune(

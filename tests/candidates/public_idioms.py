@@ -239,9 +239,7 @@ def matmul_block_ptr(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: t
 
 
 @triton.jit
-def matmul_persistent(
-    a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PROGRAMS: tl.constexpr
-):
+def matmul_persistent(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PROGRAMS: tl.constexpr):
     across = tl.cdiv(N, BN)
     tiles = tl.cdiv(M, BM) * across
     for tile in range(tl.program_id(0), tiles, PROGRAMS):
@@ -257,9 +255,7 @@ def matmul_persistent(
 
 
 @triton.jit
-def matmul_split_k(
-    a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SPLIT_K: tl.constexpr
-):
+def matmul_split_k(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SPLIT_K: tl.constexpr):
     pid = tl.program_id(0)
     pk = tl.program_id(1)
     across = tl.cdiv(N, BN)
@@ -422,7 +418,7 @@ def half_tile(a, b, n, BLOCK: tl.constexpr):
 @triton.jit
 def sequences(a, b, n, flag, BLOCK: tl.constexpr):
     pid = tl.program_id(0)
-    if flag:
+    if flag:  # noqa: SIM108 - both branches are what is read here
         where = pid * BLOCK + tl.arange(0, BLOCK)
     else:
         where = tl.arange(0, BLOCK) + BLOCK * pid

@@ -36,9 +36,8 @@ def arguments(kernel: Any, module: ModuleType, dtype: str = "torch.float32") -> 
 
 
 _MEMORY = {"load", "store", "make_block_ptr", "atomic_add", "_masked"}
-_TENSORS = set(
-    "a b c g o q k v x w src dst vec out gate up logits labels loss packed scale_ cache table cos sin starts".split()
-)
+_TENSORS = {"a", "b", "c", "g", "o", "q", "k", "v", "x", "w", "src", "dst", "vec", "out", "gate", "up", "logits"}
+_TENSORS |= {"labels", "loss", "packed", "cache", "table", "cos", "sin", "starts"}
 
 
 def analysed(module: ModuleType, name: str) -> Analysis:

@@ -1,1 +1,1 @@
-"""Candidates from the kernel itself: its axes, what fits on the chip, tiles, compile options, and the search over them."""
+"""Candidates from the kernel itself: axes, what fits on the chip, tiles, compile options, search."""

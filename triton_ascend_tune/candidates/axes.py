@@ -323,7 +323,9 @@ class _Axes:
         """Whether an iteration moves by something that depends on the tile, though not by a plain product."""
         return any(
             any(atom.kind in (ITERATION, PID) for each in monomial for atom in each.deep)
-            and bool({atom.name for each in monomial for atom in each.deep if atom.kind == PARAM} & draft.extent.parameters)
+            and bool(
+                {atom.name for each in monomial for atom in each.deep if atom.kind == PARAM} & draft.extent.parameters
+            )
             for monomial, _ in draft.terms
         )
 
@@ -333,9 +335,10 @@ class _Axes:
             found = list(dict.fromkeys(self._loop_lengths(draft)))
         found = _without_shifts(found)
         preferred = [poly for poly in found if poly.parameters & set(self.keys)]
-        chosen = (preferred or found or [None])[0]
-        different = {symbol.evaluate(poly, self.values) for poly in found if chosen is not None}
-        if len(preferred or found) > 1 and len(different) > 1:
+        candidates = preferred or found
+        chosen = candidates[0] if candidates else None
+        different = {symbol.evaluate(poly, self.values) for poly in found}
+        if len(candidates) > 1 and len(different) > 1:
             others = ", ".join(str(poly) for poly in found if poly != chosen)
             self.trace.note(f"an axis has several lengths: {chosen} is used, not {others}", draft.line)
         if chosen is None and not walked and not draft.extent.parameters & set(self.tunables):
@@ -382,7 +385,9 @@ class _Axes:
         }
         kept: list[_Draft] = []
         for draft in drafts:
-            same = next((one for one in kept if _alike(one, draft) and frozenset((id(one), id(draft))) not in apart), None)
+            same = next(
+                (one for one in kept if _alike(one, draft) and frozenset((id(one), id(draft))) not in apart), None
+            )
             if same is None:
                 kept.append(draft)
                 continue
@@ -454,7 +459,7 @@ def _alike(one: _Draft, other: _Draft) -> bool:
         return False
     if a.length is not None and b.length is not None and a.length != b.length:
         return False
-    return a.grid_dim == b.grid_dim or None in (a.grid_dim, b.grid_dim) and not (a.split or b.split)
+    return a.grid_dim == b.grid_dim or (None in (a.grid_dim, b.grid_dim) and not (a.split or b.split))
 
 
 def _different_dims(dims: Sequence[frozenset[Atom]]) -> Iterable[tuple[Atom, Atom]]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from triton_ascend_tune.candidates import symbol
+from triton_ascend_tune.candidates.dtypes import Type, dtype_of, is_float, width
+from triton_ascend_tune.candidates.shapes import Shapes, argument
 from triton_ascend_tune.candidates.symbol import LANE, PID, PROGRAMS, Atom, Poly
 from triton_ascend_tune.candidates.trace import (
     Access,
@@ -19,7 +22,6 @@ from triton_ascend_tune.candidates.trace import (
     Lanes,
     Step,
     Thing,
-    Trace,
     Value,
 )
 
@@ -28,15 +30,32 @@ REDUCTIONS = {"sum", "max", "min", "argmax", "argmin", "xor_sum", "reduce", "red
 #: Those that keep the shape but need every element of the dimension at once.
 SCANS = {"cumsum", "cumprod", "associative_scan", "sort", "flip"}
 #: Functions that give their first argument back as far as shape, index and tile are concerned.
-TRANSPARENT = {"multiple_of", "max_contiguous", "max_constancy", "assume", "compile_hint", "multibuffer", "debug_barrier"}
+TRANSPARENT = {
+    "multiple_of",
+    "max_contiguous",
+    "max_constancy",
+    "assume",
+    "compile_hint",
+    "multibuffer",
+    "debug_barrier",
+}
 #: Computed in float32, into which narrower operands are converted first.
 FUNCTIONS = {"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "erf", "tanh", "sigmoid", "softmax", "fdiv"}
-ATOMICS = {"atomic_add", "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor", "atomic_xchg", "atomic_cas"}
+ATOMICS = {
+    "atomic_add",
+    "atomic_max",
+    "atomic_min",
+    "atomic_and",
+    "atomic_or",
+    "atomic_xor",
+    "atomic_xchg",
+    "atomic_cas",
+}
+
+_PYTHON = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 
 #: Where ``tl`` lives; triton-ascend replaces some of its functions by its own.
 _LANGUAGE = ("triton.language", "triton.triton_patch.language")
-
-_WIDTH = {"1": 1, "8": 1, "16": 2, "32": 4, "64": 8}
 
 
 def is_language(thing: Any) -> bool:
@@ -45,32 +64,15 @@ def is_language(thing: Any) -> bool:
     return isinstance(module, str) and (module == "triton" or module.startswith(_LANGUAGE))
 
 
-def width(dtype: str) -> int:
-    """Bytes of one element; of a type that is not known, those of a float32."""
-    digits = "".join(char for char in dtype if char.isdigit())
-    if dtype.startswith(("fp8", "float8")):
-        return 1
-    return _WIDTH.get(digits, 4) if dtype != "bool" else 1
-
-
-def is_float(dtype: str) -> bool:
-    return dtype.startswith(("fp", "bf", "float", "bfloat"))
-
-
-class Calls:
+class Calls(Shapes):
     """The part of a reading that knows ``triton.language``; ``read.Reader`` is the rest."""
 
-    trace: Trace
-    recording: bool
+    if TYPE_CHECKING:  # the reader's
 
-    # Provided by the reader.
-    fresh: Any
-    lane: Any
-    new_tile: Any
-    record: Any
-    truth: Any
-    read: Any
-    note_bounds: Any
+        def fresh(self, what: str) -> Value: ...
+        def lane(self, extent: Poly, line: int, part: int = 0) -> Atom: ...
+        def truth(self, thing: Thing) -> bool | None: ...
+        def note_bounds(self, difference: Poly, source: str, line: int) -> None: ...
 
     # Values.
 
@@ -94,7 +96,7 @@ class Calls:
             return replace(self.fresh("number"), dtype="float32")
         if isinstance(thing, BlockPointer):
             return thing.base
-        return self.fresh("object")  # type: ignore[no-any-return]
+        return self.fresh("object")
 
     def unknown(self, parts: Sequence[Value]) -> Value:
         """Something of the shape that ``parts`` have together."""
@@ -126,7 +128,7 @@ class Calls:
             return part.tile
         tile = self.new_tile()
         self.record(Step("map", tile, (part.tile,), part.extents, dtype))
-        return tile  # type: ignore[no-any-return]
+        return tile
 
     def _broadcast(self, parts: Sequence[Value]) -> tuple[tuple[Lanes, ...], tuple[Poly, ...]]:
         rank = max((len(part.dims) for part in parts), default=0)
@@ -187,8 +189,7 @@ class Calls:
 
     def _python(self, op: type[ast.operator], a: Any, b: Any) -> Thing:
         try:
-            compute = {ast.Add: lambda: a + b, ast.Sub: lambda: a - b, ast.Mult: lambda: a * b, ast.Div: lambda: a / b}
-            return self.known(compute[op]())
+            return self.known(_PYTHON[op](a, b))
         except (KeyError, TypeError, ZeroDivisionError):
             return self.unknown([self.value(self.known(a)), self.value(self.known(b))])
 
@@ -201,13 +202,13 @@ class Calls:
             if name == "T":
                 return self.method(owner, "trans", [], {}, 0)
             if name == "dtype":
-                return Known(_Type(owner.dtype))
+                return Known(Type(owner.dtype))
             if name == "shape":
                 return Items(tuple(Value(extent) for extent in owner.extents))
             if name == "value":
                 return owner
         if isinstance(owner, BlockPointer) and name in ("dtype", "type"):
-            return Known(_Type(owner.base.dtype))
+            return Known(Type(owner.base.dtype))
         return self.unknown(())
 
     def method(
@@ -235,13 +236,13 @@ class Calls:
         if name in TRANSPARENT:
             return first if first is not None else Known(None)
         if name in REDUCTIONS and isinstance(first, Value) and not _two_tensors(name, arguments):
-            return self._reduce(name, first, _argument(arguments, keywords, 1, "axis"), keywords, line)
+            return self._reduce(name, first, argument(arguments, keywords, 1, "axis"), keywords, line)
         if name in ATOMICS and isinstance(first, Value):
             self._access("atomic", first, line)
             values = [thing for thing in arguments[1:] if isinstance(thing, Value)]
             return self.mapped([first, *values], None)
         if name in ("program_id", "num_programs"):
-            axis = self.value(_argument(arguments, keywords, 0, "axis") or self.known(0)).poly.constant
+            axis = self.value(argument(arguments, keywords, 0, "axis") or self.known(0)).poly.constant
             return Value(symbol.of(Atom(PID if name == "program_id" else PROGRAMS, str(axis or 0))))
         if name in ("min", "minimum", "max", "maximum"):
             return self._extreme(name[:3], arguments)
@@ -259,8 +260,8 @@ class Calls:
         return self.mapped(values, symbol.operation(name, *(value.poly for value in values)))
 
     def _call_arange(self, arguments: list[Thing], keywords: dict[str, Thing], line: int) -> Thing:
-        start = self.value(_argument(arguments, keywords, 0, "start") or self.known(0)).poly
-        end = self.value(_argument(arguments, keywords, 1, "end") or self.known(0)).poly
+        start = self.value(argument(arguments, keywords, 0, "start") or self.known(0)).poly
+        end = self.value(argument(arguments, keywords, 1, "end") or self.known(0)).poly
         extent = end - start
         lane = self.lane(extent, line)
         return Value(start + symbol.of(lane), (frozenset({lane}),), (extent,))
@@ -275,7 +276,9 @@ class Calls:
         return arguments[0] if arguments else self.known(0)
 
     def _call_len(self, arguments: list[Thing], keywords: dict[str, Thing], line: int) -> Thing:
-        return self.known(len(arguments[0].values)) if arguments and isinstance(arguments[0], Items) else self.unknown(())
+        return (
+            self.known(len(arguments[0].values)) if arguments and isinstance(arguments[0], Items) else self.unknown(())
+        )
 
     def _call_static_assert(self, arguments: list[Thing], keywords: dict[str, Thing], line: int) -> Thing:
         return Known(None)
@@ -286,12 +289,12 @@ class Calls:
         return arguments[0] if arguments else Known(None)
 
     def _call_zeros(self, arguments: list[Thing], keywords: dict[str, Thing], line: int) -> Thing:
-        dtype = _dtype(_argument(arguments, keywords, 1, "dtype")) or "float32"
-        return self._filled(_argument(arguments, keywords, 0, "shape"), dtype, line)
+        dtype = dtype_of(argument(arguments, keywords, 1, "dtype")) or "float32"
+        return self._filled(argument(arguments, keywords, 0, "shape"), dtype, line)
 
     def _call_full(self, arguments: list[Thing], keywords: dict[str, Thing], line: int) -> Thing:
-        dtype = _dtype(_argument(arguments, keywords, 2, "dtype")) or "float32"
-        return self._filled(_argument(arguments, keywords, 0, "shape"), dtype, line)
+        dtype = dtype_of(argument(arguments, keywords, 2, "dtype")) or "float32"
+        return self._filled(argument(arguments, keywords, 0, "shape"), dtype, line)
 
     def _call_zeros_like(self, arguments: list[Thing], keywords: dict[str, Thing], line: int) -> Thing:
         like = self.value(arguments[0])
@@ -315,7 +318,7 @@ class Calls:
 
     def _call_cast(self, arguments: list[Thing], keywords: dict[str, Thing], line: int) -> Thing:
         value = self.value(arguments[0])
-        dtype = _dtype(_argument(arguments, keywords, 1, "dtype"))
+        dtype = dtype_of(argument(arguments, keywords, 1, "dtype"))
         if value.pointer or dtype is None or dtype == value.dtype:
             return value
         if value.tile is None and not is_float(dtype):
@@ -359,7 +362,9 @@ class Calls:
 
     def _is_scattered(self, pointer: Value) -> bool:
         """Whether the last dimension of a tile is known not to be contiguous in memory."""
-        last = next((place for place in reversed(range(len(pointer.dims))) if pointer.extents[place].constant != 1), None)
+        last = next(
+            (place for place in reversed(range(len(pointer.dims))) if pointer.extents[place].constant != 1), None
+        )
         if last is None or not pointer.dims[last]:
             return False
         for monomial, coefficient in pointer.poly.terms:
@@ -406,9 +411,7 @@ class Calls:
             return self.unknown(())
         lanes = tuple(self.lane(extent, line, place) for place, extent in enumerate(extents))
         offsets = polys("offsets") or (Poly(),) * len(extents)
-        return BlockPointer(
-            self.value(given["base"]), polys("shape"), polys("strides"), offsets, extents, lanes
-        )
+        return BlockPointer(self.value(given["base"]), polys("shape"), polys("strides"), offsets, extents, lanes)
 
     def _call_load_tensor_descriptor(self, arguments: list[Thing], keywords: dict[str, Thing], line: int) -> Thing:
         return self._at(arguments, "load", line)
@@ -423,7 +426,7 @@ class Calls:
 
     def _call_advance(self, arguments: list[Thing], keywords: dict[str, Thing], line: int) -> Thing:
         block = arguments[0]
-        steps = _argument(arguments, keywords, 1, "offsets")
+        steps = argument(arguments, keywords, 1, "offsets")
         if not isinstance(block, BlockPointer) or not isinstance(steps, Items):
             return self.unknown(())
         return replace(
@@ -432,7 +435,7 @@ class Calls:
 
     def _call_dot(self, arguments: list[Thing], keywords: dict[str, Thing], line: int) -> Thing:
         left, right = self.value(arguments[0]), self.value(arguments[1])
-        added = _argument(arguments, keywords, 2, "acc")
+        added = argument(arguments, keywords, 2, "acc")
         if len(left.dims) < 2 or len(right.dims) < 2:
             return self.unknown([left, right])
         inner = left.dims[-1] | right.dims[-2]
@@ -492,114 +495,6 @@ class Calls:
         )
         paired = "return_indices" in keywords and self.truth(keywords["return_indices"])
         return Items((result, result)) if paired else result
-
-    # Shapes.
-
-    def _permuted(self, value: Value, order: Sequence[int]) -> Value:
-        dims, extents = (tuple(each[place] for place in order) for each in (value.dims, value.extents))
-        tile = value.tile
-        if tile is not None:
-            tile = self.new_tile()
-            self.record(Step("move", tile, (value.tile,) if value.tile else (), extents, value.dtype))
-        return replace(value, dims=dims, extents=extents, tile=tile)
-
-    def _call_trans(self, arguments: list[Thing], keywords: dict[str, Thing], line: int) -> Thing:
-        value, order = self.value(arguments[0]), arguments[1:]
-        if order and isinstance(order[0], Items):
-            order = list(order[0].values)
-        places = [self.value(each).poly.constant for each in order]
-        rank = len(value.dims)
-        if not places:
-            places = [*range(rank - 2), rank - 1, rank - 2] if rank >= 2 else list(range(rank))
-        if None in places or sorted(place for place in places if place is not None) != list(range(rank)):
-            return self.unknown([value])
-        return self._permuted(value, [place for place in places if place is not None])
-
-    _call_permute = _call_trans
-
-    def _call_expand_dims(self, arguments: list[Thing], keywords: dict[str, Thing], line: int) -> Thing:
-        value = self.value(arguments[0])
-        place = self.value(_argument(arguments, keywords, 1, "axis") or self.known(0)).poly.constant or 0
-        place %= len(value.dims) + 1
-        dims, extents = list(value.dims), list(value.extents)
-        dims.insert(place, frozenset())
-        extents.insert(place, symbol.number(1))
-        return replace(value, dims=tuple(dims), extents=tuple(extents))
-
-    def _call_broadcast_to(self, arguments: list[Thing], keywords: dict[str, Thing], line: int) -> Thing:
-        value = self.value(arguments[0])
-        shape = arguments[1:]
-        if shape and isinstance(shape[0], Items):
-            shape = list(shape[0].values)
-        extents = tuple(self.value(each).poly for each in shape)
-        if len(extents) < len(value.dims):
-            return value
-        dims = ((frozenset(),) * (len(extents) - len(value.dims))) + value.dims
-        return self.mapped([value, Value(Poly(), dims, extents, value.dtype)], value.poly)
-
-    def _call_reshape(self, arguments: list[Thing], keywords: dict[str, Thing], line: int) -> Thing:
-        value = self.value(arguments[0])
-        shape = arguments[1:]
-        if shape and isinstance(shape[0], Items):
-            shape = list(shape[0].values)
-        extents = tuple(self.value(each).poly for each in shape)
-        # Dimensions of one element come and go; the others keep their order where their extents are the same.
-        old = [(lanes, extent) for lanes, extent in zip(value.dims, value.extents) if extent.constant != 1]
-        dims: list[Lanes] = []
-        for extent in extents:
-            matches = bool(old) and old[0][1] == extent
-            dims.append(old.pop(0)[0] if matches else frozenset())
-        if old:
-            lanes = [str(lane) for dim in value.dims for lane in dim]
-            if lanes and self.recording:
-                self.trace.note("a reshape mixes dimensions, whose axes are lost behind it", line)
-        return replace(value, dims=tuple(dims), extents=extents)
-
-    _call_view = _call_ravel = _call_reshape
-
-    def _call_broadcast(self, arguments: list[Thing], keywords: dict[str, Thing], line: int) -> Thing:
-        values = [self.value(each) for each in arguments]
-        return Items(tuple(self.mapped([value, *values], value.poly, value.dtype) for value in values))
-
-
-class _Type:
-    """A dtype in a kernel: ``x.dtype``, and what that points to."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    @property
-    def element_ty(self) -> _Type:
-        return self
-
-    @property
-    def scalar(self) -> _Type:
-        return self
-
-    def __eq__(self, other: object) -> bool:
-        return str(other) == self.name
-
-    def __hash__(self) -> int:
-        return hash(self.name)
-
-    def __str__(self) -> str:
-        return self.name
-
-
-_NAMES = {"fp16": "float16", "fp32": "float32", "fp64": "float64", "bf16": "bfloat16", "int1": "int1"}
-
-
-def _dtype(thing: Thing | None) -> str | None:
-    """The name of a dtype given to a function; None if it is none."""
-    value = thing.value if isinstance(thing, Known) else None
-    if value is None:
-        return None
-    name = getattr(value, "name", None) or str(value)
-    return _NAMES.get(str(name), str(name))
-
-
-def _argument(arguments: Sequence[Thing], keywords: Mapping[str, Thing], place: int, name: str) -> Thing | None:
-    return keywords[name] if name in keywords else arguments[place] if len(arguments) > place else None
 
 
 def _two_tensors(name: str, arguments: Sequence[Thing]) -> bool:

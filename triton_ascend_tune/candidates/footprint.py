@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from triton_ascend_tune.candidates import symbol
-from triton_ascend_tune.candidates.calls import width
+from triton_ascend_tune.candidates.dtypes import width
 from triton_ascend_tune.candidates.hardware import Hardware
 from triton_ascend_tune.candidates.trace import Step, Trace
 
@@ -190,10 +190,11 @@ def _off_ub(steps: Sequence[Step]) -> set[int]:
     summing: set[Step] = set()
     for step in steps:
         converts = len(step.operands) == 1 and step.dtype != dtype_of.get(step.operands[0])
-        if step.kind == "map" and step.operands and not step.scratch and step.result is not None:
-            if set(step.operands) <= sums | fills and (converts or len(step.operands) == 2) and set(step.operands) & sums:
-                sums.add(step.result)
-                summing.add(step)
+        adds = step.kind == "map" and not step.scratch and (converts or len(step.operands) == 2)
+        read = set(step.operands)
+        if adds and step.result is not None and read <= sums | fills and read & sums:
+            sums.add(step.result)
+            summing.add(step)
     sums |= {step.operands[0] for step in steps if step.kind == "carry" and step.result in sums} & fills
     changed = True
     while changed:
@@ -211,7 +212,7 @@ def _off_ub(steps: Sequence[Step]) -> set[int]:
             uses = readers.get(step.result, [])
             if uses and all(use.kind == "dot" or use.result in loaded for use in uses):
                 loaded.add(step.result)
-    return sums | loaded  # type: ignore[return-value]
+    return sums | loaded
 
 
 def _buffers(steps: Sequence[Step]) -> list[_Buffer]:

@@ -64,7 +64,9 @@ def known(arch: str, properties: dict[str, Any] | None = None) -> Hardware:
     """
     prefix = max((each for each in PARTS if arch.startswith(each)), key=len, default=None)
     if prefix is None:
-        raise ValueError(f"no on-chip memory sizes are known for {arch!r}; known are {', '.join(PARTS)} and their parts")
+        raise ValueError(
+            f"no on-chip memory sizes are known for {arch!r}; known are {', '.join(PARTS)} and their parts"
+        )
     cubes, per_cube, (ub, l1, l0a, l0b, l0c) = PARTS[prefix]
     given = properties or {}
     cubes = int(given.get("num_aicore") or cubes)

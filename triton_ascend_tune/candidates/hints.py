@@ -123,7 +123,9 @@ def checked(given: Mapping[str, Any], function: Any) -> Hints:
     """``given`` as ``Hints`` of ``function``, a JIT function. ValueError names hint, value and what is allowed."""
     constexprs = [parameter.name for parameter in function.params if parameter.is_constexpr]
     runtime = [parameter.name for parameter in function.params if not parameter.is_constexpr]
-    unknown = [name for name in given if name not in RESERVED and name not in constexprs and name not in options.ALLOWED]
+    unknown = [
+        name for name in given if name not in RESERVED and name not in constexprs and name not in options.ALLOWED
+    ]
     if unknown:
         allowed = f"{', '.join(RESERVED)}; constexprs {', '.join(constexprs)}; options {', '.join(options.ALLOWED)}"
         raise ValueError(f"Unsupported hints keys: {unknown}; allowed are {allowed}")
@@ -135,7 +137,9 @@ def checked(given: Mapping[str, Any], function: Any) -> Hints:
         raise ValueError(f"Unsupported kernel_type {given['kernel_type']!r}; allowed: {', '.join(KINDS)}")
     mode = given.get("vv_parser_v2_mode", "assist")
     if mode not in PARSER_MODES:
-        raise ValueError(f"hints.vv_parser_v2_mode is {mode!r}; allowed: {', '.join(PARSER_MODES)} (there is one analysis)")
+        raise ValueError(
+            f"hints.vv_parser_v2_mode is {mode!r}; allowed: {', '.join(PARSER_MODES)} (there is one analysis)"
+        )
     effort = given.get("effort", "normal")
     if effort not in LIMITS:
         raise ValueError(f"hints.effort is {effort!r}; allowed: {', '.join(LIMITS)}")
@@ -253,6 +257,7 @@ def applied(hints: Hints, analysis: Analysis) -> Analysis:
         poly = symbol.param(length) if isinstance(length, str) and not length.isdigit() else symbol.number(int(length))
         said = {hints.split.get(name), hints.tiling.get(name)} - {None}
         found = next((axis for axis in left if said & set(axis.parameters)), None)
+        found = found or next((axis for axis in left if axis.length == poly and not axis.parameters and said), None)
         found = found or next((axis for axis in left if not said and axis.length == poly), None)
         found = found or next((axis for axis in left if axis.name == name and axis.length is None), None)
         found = found or next((axis for axis in left if axis.length is None and axis.parameters and not said), None)
@@ -268,6 +273,9 @@ def applied(hints: Hints, analysis: Analysis) -> Analysis:
         if hints.reductions is not None:
             axis = replace(axis, reduced=name in hints.reductions)
         result.append(axis)
+    claimed = {parameter for axis in result for parameter in axis.parameters}
+    # What the analysis made of a parameter that a hint puts elsewhere is wrong.
+    left = [axis for axis in left if not claimed & {*axis.parameters}]
     taken = {axis.name for axis in result}
     free = (name for name in (*NAMES, *(f"a{place}" for place in range(99))) if name not in taken)
     result += [replace(axis, name=next(free)) for axis in left]

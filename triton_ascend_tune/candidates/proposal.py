@@ -1,4 +1,4 @@
-"""The candidates of one call: everything of this folder put together behind two questions, which first and which next."""
+"""The candidates of one call: everything of this folder put together behind two questions, which first, which next."""
 
 from __future__ import annotations
 
@@ -109,9 +109,7 @@ class Proposal:
 
     # Making of.
 
-    def _generate(
-        self, hardware: Hardware, keys: Sequence[str], derived: Sequence[str], seed: int, taken: int
-    ) -> None:
+    def _generate(self, hardware: Hardware, keys: Sequence[str], derived: Sequence[str], seed: int, taken: int) -> None:
         analysis = analysed(self._function, self._given, self._hints, keys, derived)
         self.analysis = analysis
         name = self._function.__name__

@@ -17,8 +17,8 @@ from typing import Any
 
 from triton_ascend_tune.candidates import symbol
 from triton_ascend_tune.candidates.calls import Calls, is_language
-from triton_ascend_tune.candidates.symbol import DATA, ITERATION, LANE, PARAM, Atom, Poly
-from triton_ascend_tune.candidates.trace import Bound, BlockPointer, Items, Known, Loop, Step, Thing, Trace, Value
+from triton_ascend_tune.candidates.symbol import DATA, ITERATION, LANE, Atom, Poly
+from triton_ascend_tune.candidates.trace import BlockPointer, Bound, Items, Known, Loop, Step, Thing, Trace, Value
 
 #: Helper functions deeper than this are not read.
 MAX_CALL_DEPTH = 8
@@ -146,14 +146,14 @@ class Reader(Calls):
         names.clear()
         names.update({**before, **entered})
         unrolled = isinstance(node, ast.For) and _function_name(node.iter) == "static_range"
-        self._step(Step("begin", None, (), trips, line=line, unrolled=unrolled))
+        self.record(Step("begin", None, (), trips, line=line, unrolled=unrolled))
         body()
         for name, value in entered.items():
             after = names[name]
-            if isinstance(value, Value) and isinstance(after, Value) and after.tile != value.tile:
-                if after.tile is not None and value.tile is not None:
-                    self._step(Step("carry", after.tile, (value.tile,), line=line))
-        self._step(Step("end", None, (), line=line))
+            tiles = [each.tile for each in (value, after) if isinstance(each, Value) and each.tile is not None]
+            if len(set(tiles)) == 2:
+                self.record(Step("carry", tiles[1], (tiles[0],), line=line))
+        self.record(Step("end", None, (), line=line))
         for statement in node.orelse:
             self._statement(statement)
 
@@ -161,7 +161,11 @@ class Reader(Calls):
         parts: list[Poly] = []
         if isinstance(node, ast.Call):
             function = self.expression(node.func)
-            if isinstance(function, Known) and getattr(function.value, "__name__", "") in ("range", "static_range", "parallel"):
+            if isinstance(function, Known) and getattr(function.value, "__name__", "") in (
+                "range",
+                "static_range",
+                "parallel",
+            ):
                 parts = [self.value(self.expression(argument)).poly for argument in node.args]
         if not parts:
             return Poly(), self.fresh("count").poly, symbol.number(1)
@@ -298,7 +302,7 @@ class Reader(Calls):
         if mask.tile is None and sum(any(value.dims) for value in values) > 1:
             # Two indices are compared element by element, as numbers of 32 bits.
             mask = replace(mask, tile=self.new_tile())
-            self._step(Step("map", mask.tile, (), mask.extents, "int32", self.line(node)))
+            self.record(Step("map", mask.tile, (), mask.extents, "int32", self.line(node)))
         return mask
 
     def _bound(self, op: ast.cmpop, left: Value, right: Value, line: int) -> None:
@@ -316,7 +320,7 @@ class Reader(Calls):
         """``difference < 0``: for each lane in it, what is on the lane's side is the index, the rest the length."""
         if self._quiet:
             return
-        for (lanes, coefficient) in difference.terms:
+        for lanes, coefficient in difference.terms:
             lane = next((atom for atom in lanes if atom.kind == LANE), None)
             if lane is None or len(lanes) != 1 or coefficient < 1:
                 continue
@@ -400,11 +404,9 @@ class Reader(Calls):
         self._tiles += 1
         return self._tiles
 
-    def _step(self, step: Step) -> None:
+    def record(self, step: Step) -> None:
         if not self._quiet:
             self.trace.steps.append(step)
-
-    record = _step
 
     @property
     def recording(self) -> bool:
@@ -463,8 +465,9 @@ def _conjuncts(poly: Poly) -> list[Poly]:
 
 def _aligned(one: tuple[Any, ...], other: tuple[Any, ...]) -> list[tuple[Any, Any]]:
     size = max(len(one), len(other))
-    pad = lambda dims: (*([frozenset()] * (size - len(dims))), *dims)  # noqa: E731
-    return list(zip(pad(one), pad(other)))
+    one = (*([frozenset()] * (size - len(one))), *one)
+    other = (*([frozenset()] * (size - len(other))), *other)
+    return list(zip(one, other))
 
 
 def _compared(op: ast.cmpop, a: Any, b: Any) -> bool | None:
@@ -484,6 +487,3 @@ def _known_comparison(op: ast.cmpop, left: Thing, right: Thing) -> bool | None:
     if isinstance(op, (ast.Is, ast.IsNot)) and (isinstance(left, Known) or isinstance(right, Known)):
         return isinstance(op, ast.IsNot)  # a number or pointer is not None
     return None
-
-
-__all__ = ["Reader", "PARAM"]

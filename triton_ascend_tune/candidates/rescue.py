@@ -28,17 +28,17 @@ def rescues(
 ) -> list[Point]:
     """Points that need less than ``seen``, which overflowed: the first that the footprint lets pass.
 
-    ``footprint`` has learnt from the failure. ``allowed``: whether values can work otherwise. ``known``: compile options
-    that the backend has.
+    ``footprint`` has learnt from the failure. ``allowed``: whether values can work otherwise. ``known``: compile
+    options that the backend has.
     """
     if not is_overflow(seen.reason):
         return []
     origin = f"rescue of {dict(seen.point.values)}"
     found = []
-    if "multibuffer" in known and "multibuffer" not in seen.point.options and footprint.moves_in_loops:
-        # The compiler says what it needs without doubling, so that this helps only where it was near.
-        if _fits(footprint, seen.point.values, hardware):
-            found.append(Point(seen.point.values, {**seen.point.options, "multibuffer": False}, origin))
+    undoubled = "multibuffer" in known and "multibuffer" not in seen.point.options and footprint.moves_in_loops
+    # The compiler says what it needs without doubling, so that this helps only where it was near.
+    if undoubled and _fits(footprint, seen.point.values, hardware):
+        found.append(Point(seen.point.values, {**seen.point.options, "multibuffer": False}, origin))
     for name in _inner(analysis):
         values = dict(seen.point.values)
         for _ in range(MAX_HALVINGS):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from triton_ascend_tune import choose, contest
 from triton_ascend_tune.memory import Memory
@@ -15,21 +15,32 @@ from triton_ascend_tune.values import Candidate, Outcome, Status
 FINALISTS = 3
 
 
+class Asked(Protocol):
+    """What the rounds ask of a ``proposal.Proposal``."""
+
+    def more(self, outcomes: Sequence[Outcome]) -> list[Any]:
+        """Further configs, now that ``outcomes`` of all those before are known."""
+
+    def origin(self, config: Any) -> str:
+        """Why a config is tried."""
+
+
 def go_on(
     settled: contest.Settled,
-    more: Callable[[Sequence[Outcome]], list[Any]],
+    proposal: Asked,
     memory: Memory,
     steps: contest.Steps,
     stages: Stages,
 ) -> contest.Settled:
-    """``settled`` with the outcomes of what ``more`` proposes, until it proposes nothing.
+    """``settled`` with the outcomes of what ``proposal`` has more of, until it has nothing.
 
-    A finalist's outcome is the one of its last round. The choice is the last round's, in which the best of all took part.
+    A finalist's outcome is the one of its last round. The choice is the last round's, in which the best of all took
+    part.
     """
     outcomes, choice, all_known = list(settled.outcomes), settled.choice, settled.all_known
     while True:
         with stages.of("propose"):
-            configs = more(outcomes)
+            configs = proposal.more(outcomes)
         if not configs:
             return contest.Settled(outcomes, choice, all_known)
         first = 1 + max((outcome.candidate.index for outcome in outcomes), default=-1)
@@ -41,6 +52,7 @@ def go_on(
             if outcome.status is Status.TIMED:
                 outcomes[place] = outcome
         outcomes += round_.outcomes[len(finalists) :]
+        _note_rescues(outcomes, fresh, proposal)
         choice, all_known = round_.choice, all_known and round_.all_known
 
 
@@ -53,8 +65,14 @@ def _best(outcomes: Sequence[Outcome]) -> list[int]:
     return [place for _, place in sorted(timed)[:FINALISTS]]
 
 
-def marked(outcome: Outcome, origin: str) -> Outcome:
-    """``outcome`` that says in its reason why the candidate was tried, if that is worth saying."""
-    if not origin.startswith("rescue"):
-        return outcome
-    return replace(outcome, reason=f"{outcome.reason}; {origin}" if outcome.reason else origin)
+def _note_rescues(outcomes: list[Outcome], fresh: Sequence[Candidate], proposal: Asked) -> None:
+    """Failures that got a second chance say under which name."""
+    for candidate in fresh:
+        origin = proposal.origin(candidate.config)
+        if not origin.startswith("rescue of "):
+            continue
+        for place, outcome in enumerate(outcomes):
+            values = dict(outcome.candidate.config.kwargs)
+            if outcome.status is Status.FAILED and origin == f"rescue of {values}":
+                tried = ", ".join(f"{name}={value!r}" for name, value in candidate.config.kwargs.items())
+                outcomes[place] = replace(outcome, reason=f"{outcome.reason}; tried again as {tried}")

@@ -67,7 +67,7 @@ class Exhaustive(Proposer):
 class LocalSearch(Proposer):
     """Neighbours of the best: one parameter one step up or down its ladder. Ends where no neighbour is better.
 
-    ``ladders``: parameter -> sizes in order. ``allowed``: whether values can work. ``seed``: of the order of neighbours.
+    ``ladders``: parameter -> sizes in order. ``allowed``: whether values can work. ``seed``: of the neighbours' order.
     """
 
     def __init__(
@@ -111,8 +111,8 @@ class Staged(Proposer):
     """Tiles, then rescues, neighbours and options, all within ``limit`` points.
 
     ``rescue``: points to try instead of one that overflowed. ``variants``: points with other options around a good one.
-    ``batch``: tiles per proposal, for tunings that may have to end early; 0: all at once. ``over``: whether the time for
-    the tuning is up.
+    ``batch``: tiles per proposal, for tunings that may have to end early; 0: all at once. ``over``: whether the time
+    for the tuning is up.
     """
 
     #: Good points around which options are tried.

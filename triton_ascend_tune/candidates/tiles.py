@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from triton_ascend_tune.candidates.axes import Analysis, Axis
-from triton_ascend_tune.candidates.calls import width
+from triton_ascend_tune.candidates.dtypes import width
 from triton_ascend_tune.candidates.footprint import Footprint, Need
 from triton_ascend_tune.candidates.hardware import Hardware
 from triton_ascend_tune.candidates.symbol import evaluate, next_power_of_2
@@ -29,6 +29,11 @@ HOPELESS = 10.0
 NEAR = 1.15
 #: Rungs of a ladder: useful sizes lie within this many powers of two below the largest that fits.
 RUNGS = 12
+
+#: How many programs each core gets in turn, of those sizes that share an axis evenly; the large ones are for axes of
+#: which the chip holds only a small part.
+ROUNDS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+ROUNDS_OF_TILED = (1, 2, 4)
 
 #: The model of time, in nanoseconds: what starting a program, and an iteration, costs at the least, and bytes and
 #: multiply-adds of one core per nanosecond. Orders of magnitude of an Ascend910B: 1.6 TB/s over 40 cores, and 16^3
@@ -167,7 +172,7 @@ def _sizes(axis: Axis, name: str, length: int, analysis: Analysis, hardware: Har
     yield whole
     if name == axis.split:
         cores = hardware.cores(analysis.is_cube)
-        for rounds in (1, 2, 3, 4, 6, 8) if axis.tiling is None else (1, 2, 4):
+        for rounds in ROUNDS if axis.tiling is None else ROUNDS_OF_TILED:
             even = math.ceil(length / (cores * rounds))
             # What is cut again must be a multiple of useful tiles.
             coarse = unit if axis.tiling is None else max(unit, next_power_of_2(even) // 8)
@@ -189,7 +194,7 @@ def _unit(axis: Axis, analysis: Analysis, hardware: Hardware) -> int:
 def _others_contiguous(axis: Axis, analysis: Analysis) -> bool:
     """Whether the rows of the tiles run along another axis, so that this one needs no alignment."""
     after = analysis.axes[analysis.axes.index(axis) + 1 :]
-    return any(other.contiguous and not other.grid_dim == axis.grid_dim for other in after)
+    return any(other.contiguous and other.grid_dim != axis.grid_dim for other in after)
 
 
 def _smallest(axis: Axis, unit: int) -> int:
@@ -275,10 +280,9 @@ def _cost(
         else:
             iterations *= math.ceil(length / tile)
     work = max(need.moved / BYTES_PER_NS, need.products / PRODUCTS_PER_NS)
-    if analysis.is_cube or need.doubled <= hardware.ub:
-        overlapped = 0.7 if iterations > 1 else 1.0  # moving and computing go on at the same time
-    else:
-        overlapped = 1.0
+    # Moving and computing go on at the same time where there is memory to double what moves.
+    overlaps = iterations > 1 and (analysis.is_cube or need.doubled <= hardware.ub)
+    overlapped = 0.7 if overlaps else 1.0
     waves = math.ceil(programs / cores)
     return waves * (PROGRAM_NS + iterations * (ITERATION_NS + work * overlapped))
 
