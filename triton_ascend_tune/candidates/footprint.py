@@ -221,9 +221,9 @@ def _buffers(steps: Sequence[Step]) -> list[_Buffer]:
     written = {step.result: place for place, step in enumerate(steps) if _writes(step)}
     last: dict[int, int] = {}
     for place, step in enumerate(steps):
-        for tile in step.operands if step.kind != "carry" else ():
-            if tile in written:
-                last[tile] = max(last.get(tile, 0), _until(written[tile], place, loops))
+        for read in step.operands if step.kind != "carry" else ():
+            if read in written:
+                last[read] = max(last.get(read, 0), _until(written[read], place, loops))
     carried = {step.result: step.operands[0] for step in steps if step.kind == "carry"}
     buffer_of: dict[int, _Buffer] = {}
     buffers: list[_Buffer] = []
