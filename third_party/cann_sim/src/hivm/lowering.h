@@ -1,5 +1,4 @@
-// The state of lowering one function: scopes, slots, the code so far. Used by lower.cpp (control flow) and
-// lower_ops.cpp.
+// The state of lowering one function: scopes, slots, the code so far. Used by lower*.cpp.
 #pragma once
 #include <string>
 #include <unordered_map>
@@ -79,6 +78,8 @@ class Lowering {
   void affine(const ir::Op& op);
   Value affine_node(const ir::Op& op, const ir::AffineMap& map, int node,
                     const std::vector<Value>& dimensions, const std::vector<Value>& symbols);
+
+  // ---- the machine (lower_machine.cpp)
   void call(const ir::Op& op);
   void flag(const ir::Op& op);
   void barrier(const ir::Op& op);
