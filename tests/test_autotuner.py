@@ -198,6 +198,21 @@ def test_a_single_survivor_is_cached_without_measurement(timed: World) -> None:
     assert list(tuned.cache.values()) == [tuned.configs[0]]
 
 
+def test_a_single_survivor_resets_where_the_installed_triton_does(timed: World) -> None:
+    """Before 3.9 stock measures it, so that its first real launch finds what a reset leaves."""
+    resets: dict[Any, list[bool]] = {}
+    for cls in (None, StockTuner):
+        seen = resets[cls] = []
+
+        def hook(arguments: Any, reset_only: bool = False, seen: list[bool] = seen) -> None:
+            seen.append(reset_only)
+
+        prune = {"early_config_prune": lambda configs, named, **_: configs[:1]}
+        add(tuner(timed, add_kernel, blocks(16, 32), prune_configs_by=prune, pre_hook=hook, cls=cls))
+    assert [flag for flag in resets[StockTuner] if flag] == [flag for flag in resets[None] if flag]
+    assert False not in resets[None]
+
+
 def test_no_configs_means_the_default_one_as_in_stock(timed: World) -> None:
     ours, stock = (tuner(timed, add_kernel, [], cls=cls) for cls in (None, StockTuner))
     assert [str(config) for config in ours.configs] == [str(config) for config in stock.configs]

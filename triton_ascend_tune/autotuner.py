@@ -25,7 +25,7 @@ from triton_ascend_tune.key import Key, stock_key, unknown_names
 from triton_ascend_tune.key_mapping import ATTRIBUTE as MAPS
 from triton_ascend_tune.launch import Call, explain_missing, merge, named_arguments
 from triton_ascend_tune.plan import Place, Plan
-from triton_ascend_tune.stock import heuristics_below, is_default, jit_function
+from triton_ascend_tune.stock import heuristics_below, is_default, jit_function, resets_a_lone_survivor
 from triton_ascend_tune.values import Outcome, Protocol, Verdict
 
 TYPE_CHECKING = False
@@ -186,8 +186,7 @@ class Tuner:
                         plan.key(place.label, *call.args, **call.keywords)
                 pruned = self._propose(call, stages)
                 if len(pruned.survivors) == 1:
-                    self.cache[key] = pruned.survivors[0]
-                    return pruned.survivors[0]
+                    return self._take_lone(pruned.survivors[0], call, key)
                 if capture.in_progress(place.target.partition(":")[0]):
                     return self._while_capturing()
                 tuning = tune(self, pruned, call, key, plan, place, stages)
@@ -203,6 +202,14 @@ class Tuner:
             return tuning.winner
         finally:
             self.nargs = None
+
+    def _take_lone(self, config: Any, call: Call, key: Key) -> Any:
+        """Remembers the only config that pruning left, without measuring it."""
+        if resets_a_lone_survivor():
+            keywords = merge(call.keywords, config.all_kwargs(), self.arg_names)
+            self._hooks().reset({**call.named, **keywords})
+        self.cache[key] = config
+        return config
 
     def _mind_retuning(self, plan: Plan) -> None:
         """One warning for a kernel whose arguments keep changing, so that it is tuned again and again."""
@@ -259,7 +266,7 @@ class Tuner:
         return measure(trials, protocol, device, tolerated)
 
     def _profile(self, *args: Any, config: Any, **keywords: Any) -> None:
-        """Leaves a profile of ``config`` in the folder that the user gave as ``auto_profile_dir``; in place of stock's."""
+        """Leaves a profile of ``config`` in the user's ``auto_profile_dir``; in place of stock's method."""
         from triton_ascend_tune import trials
         from triton_ascend_tune.measure.bench_npu import keep_profile
         from triton_ascend_tune.tuning import candidates_of

@@ -1,9 +1,9 @@
 """Which candidate wins: what the measuring plan chose; without a plan the lowest P50, or mean of profiler records, and
 among equals the first in the order given.
 
-A plan that compares in pairs within rounds may choose one whose P50 over all rounds is not the lowest: candidates within
-the tolerance tie and the first of them wins, and a P50 may come from fewer rounds than another's. The P50s are reported
-as they are.
+A plan that compares in pairs within rounds may choose one whose P50 over all rounds is not the lowest: candidates
+within the tolerance tie and the first of them wins, and a P50 may come from fewer rounds than another's. The P50s are
+reported as they are.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from triton_ascend_tune.failures import NoCandidateError
+from triton_ascend_tune.labels import config_names
 from triton_ascend_tune.values import Candidate, Choice, Outcome, Protocol, Status, Verdict
 
 
@@ -84,9 +85,9 @@ def _margin(winner: Outcome, timed: Sequence[Outcome]) -> float | None:
 def _nothing_timed(outcomes: Sequence[Outcome], kernel: str) -> NoCandidateError:
     failed = [outcome for outcome in outcomes if outcome.status is Status.FAILED]
     lines = [f"No config of kernel {kernel} can be used: {len(failed)} failed, {len(outcomes) - len(failed)} pruned."]
-    for outcome in outcomes:
+    for name, outcome in zip(config_names(outcomes), outcomes):
         where = f"{outcome.status.value} in {outcome.stage.value}" if outcome.stage else outcome.status.value
-        lines.append(f"  {outcome.candidate.config}: {where}: {outcome.reason}")
+        lines.append(f"  {name}: {where}: {outcome.reason}")
     error = NoCandidateError("\n".join(lines), outcomes)
     error.__cause__ = next((outcome.error for outcome in failed if outcome.error is not None), None)
     return error

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
 
 from triton_ascend_tune import choose
+from triton_ascend_tune.labels import config_names
 from triton_ascend_tune.values import Choice, Outcome, Protocol, Samples, Status, Verdict
 
 _US_PER_MS = 1000.0
@@ -19,7 +20,7 @@ def table(verdict: Verdict) -> str:
 
     Of profiler records the mean, which decides, and what events say about the same candidate.
     """
-    rows = [(name, *_result(outcome)) for name, outcome in zip(_names(verdict.outcomes), verdict.outcomes)]
+    rows = [(name, *_result(outcome)) for name, outcome in zip(config_names(verdict.outcomes), verdict.outcomes)]
     width, result_width = (max(len(row[column]) for row in rows) for column in (0, 1))
     lines = []
     for outcome, (config, result, note) in zip(verdict.outcomes, rows):
@@ -110,23 +111,6 @@ def _findings(choice: Choice) -> str:
     gate = f"gate: {conditions.gate}" if conditions.gate else f"UNGATED ({conditions.ungated_because})"
     overhead = f"event overhead {conditions.event_overhead_ms * _US_PER_MS:.2f} us"
     return f"; {choice.rounds} rounds, {choice.stop}, {len(choice.ties)} tied; {gate}; {overhead}"
-
-
-def _names(outcomes: Sequence[Outcome]) -> list[str]:
-    """What tells the candidates apart: each config's kwargs, and the compile options in which they differ."""
-    settings = [outcome.candidate.kwargs for outcome in outcomes]
-    differing = {name for some in settings for name in some if any(_differs(some, name, other) for other in settings)}
-    names = []
-    for outcome, options in zip(outcomes, settings):
-        shown = {
-            name: options[name] for name in options if name in outcome.candidate.config.kwargs or name in differing
-        }
-        names.append(", ".join(f"{name}={value}" for name, value in shown.items()) or str(outcome.candidate.config))
-    return names
-
-
-def _differs(some: Mapping[str, Any], name: str, other: Mapping[str, Any]) -> bool:
-    return name not in other or (some[name] is not other[name] and some[name] != other[name])
 
 
 def _result(outcome: Outcome) -> tuple[str, str]:

@@ -45,3 +45,14 @@ def jit_function(fn: Any) -> Any:
     while not isinstance(fn, JITFunction) and hasattr(fn, "fn"):
         fn = fn.fn
     return fn
+
+
+def resets_a_lone_survivor() -> bool:
+    """Whether stock Triton measures a config that pruning left alone, and so resets the arguments after it.
+
+    It does before 3.9. We never measure it, but the tensors must hold what they would hold there.
+    """
+    import triton
+
+    major, minor = triton.__version__.split(".")[:2]
+    return (int(major), int(minor)) < (3, 9)

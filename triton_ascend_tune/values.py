@@ -35,14 +35,6 @@ class Stage(enum.Enum):
 
 
 @dataclass(frozen=True)
-class TuningKey:
-    """What one choice is valid for. Equal keys share a winner; ``names`` label ``values`` in messages only."""
-
-    values: tuple[Any, ...]
-    names: tuple[str, ...] = field(default=(), compare=False)
-
-
-@dataclass(frozen=True)
 class Candidate:
     """One user config as it will be launched. ``index`` is its place in the user's list; ties go to the lowest."""
 
@@ -92,9 +84,9 @@ class Protocol:
 class Samples:
     """Kernel times of one candidate in milliseconds, in the order taken; never empty, all finite and positive.
 
-    ``method``: "event" or "profiler", what took them. ``note``: what a reader of the times must know, e.g. that profiler
-    records were attributed by their order. ``events``: the same candidate's times between events, where the profiler
-    took these and both are known; their ``note`` names the gate behind which they were taken.
+    ``method``: "event" or "profiler", what took them. ``note``: what a reader of the times must know, e.g. that
+    profiler records were attributed by their order. ``events``: the same candidate's times between events, where the
+    profiler took these and both are known; their ``note`` names the gate behind which they were taken.
     """
 
     times_ms: tuple[float, ...]
