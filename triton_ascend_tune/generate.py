@@ -20,7 +20,7 @@ _log = logging.getLogger("triton_ascend_tune")
 
 _MODULE = "triton.runtime.autotiling_tuner"
 #: Where a tuner keeps what its decorator was given, until its first launch.
-GIVEN = "tune_request"
+GIVEN = "_tune_request"
 
 
 def generates(tuner_class: type) -> bool:

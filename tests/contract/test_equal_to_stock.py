@@ -58,9 +58,7 @@ def left_behind(cls: Any, world: World, program: Any) -> dict[str, Any]:
         "winners": sorted(str(config) for config in tuned.cache.values()),
         "hooks": seen,
         "launches": world.logged("launch"),
-        "attributes": sorted(
-            set(vars(tuned)) - {"measurer", "open_device", "verdict", "do_bench", "tune_request", *_private(tuned)}
-        ),
+        "attributes": sorted(set(vars(tuned)) - {"measurer", "open_device", "verdict", "do_bench", *_private(tuned)}),
     }
 
 

@@ -43,7 +43,7 @@ def test_every_argument_has_the_effect_on_the_attributes_that_it_has_in_stock(wo
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             made = cls(fresh(add_kernel), add_kernel.arg_names, blocks(16, 32), ["n"], **arguments)
-        ignored = ("fn", "_do_bench", "do_bench", "configs", "tune_request")
+        ignored = ("fn", "_do_bench", "do_bench", "configs", "_tune_request")
         attributes = {k: v for k, v in vars(made).items() if k not in ignored}
         described = {k: getattr(v, "__qualname__", v) if callable(v) else v for k, v in attributes.items()}
         shown.append((described, [warning.category for warning in caught]))
