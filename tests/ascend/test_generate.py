@@ -15,7 +15,7 @@ pytestmark = pytest.mark.ascend
 
 @pytest.fixture
 def generating(world: World, monkeypatch: Any) -> Any:  # noqa: F811
-    """``make(kernel, configs, key)`` gives our tuner over the wheel's generating class, on a chip with 40 vector cores."""
+    """``make(kernel, configs, key)`` gives our tuner over the wheel's generating class, for 40 vector cores."""
     properties = {"num_aicore": 40, "num_vectorcore": 40, "max_shared_mem": 192 * 1024}
     utils = SimpleNamespace(get_device_properties=lambda device: properties)
     monkeypatch.setattr(FakeDriver, "utils", utils, raising=False)

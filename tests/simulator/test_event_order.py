@@ -57,7 +57,7 @@ def tasks_of(log: Path) -> list[dict[str, Any]]:
 
 
 def measured(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the loop put on its stream: from its opening record, three tasks before its first kernel, to the last record.
+    """What the loop put on its stream: from its opening record, three tasks before its first kernel, to the last.
 
     Without the device's calibration, which launches no kernel and lies between that and the kernel of the set-up.
     """
