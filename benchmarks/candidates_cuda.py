@@ -22,10 +22,11 @@ import triton.testing
 import triton_ascend_tune
 
 HERE = pathlib.Path(__file__).resolve().parent
+#: Example -> kernel, function, parameter, and the sizes of the grid; larger ones take the compiler minutes each.
 EXAMPLES = {
-    "01_vector_add": ("add_kernel", "add", "BLOCK"),
-    "02_softmax": ("softmax_kernel", "softmax", "ROWS"),
-    "03_layer_norm": ("layer_norm_kernel", "layer_norm", "BLOCK"),
+    "01_vector_add": ("add_kernel", "add", "BLOCK", [2**power for power in range(6, 15)]),
+    "02_softmax": ("softmax_kernel", "softmax", "ROWS", [1, 2, 4, 8]),
+    "03_layer_norm": ("layer_norm_kernel", "layer_norm", "BLOCK", [2**power for power in range(6, 13)]),
 }
 
 
@@ -43,7 +44,7 @@ def inputs(example: str) -> tuple[torch.Tensor, ...]:
 
 
 def one(example: str) -> dict[str, Any]:
-    kernel_name, function, parameter = EXAMPLES[example]
+    kernel_name, function, parameter, sizes = EXAMPLES[example]
     spec = importlib.util.spec_from_file_location(example, HERE.parent / "examples" / f"{example}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -58,8 +59,8 @@ def one(example: str) -> dict[str, Any]:
         return kernel
 
     mine = tuned([])
+    print(example, mine.best_config, flush=True)
     tried = [each for each in mine.verdict.outcomes if each.status.value != "pruned"]
-    sizes = [2**power for power in range(15)]
     answer = {
         "candidates": len(tried),
         "failed": sum(each.status.value == "failed" for each in tried),

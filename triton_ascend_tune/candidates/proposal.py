@@ -126,7 +126,8 @@ class Proposal:
         except ValueError as error:
             raise CannotProposeError(f"{_why_not(name, analysis)}; {error}") from None
         if not proposed.chosen:
-            reasons = "; ".join(dict.fromkeys(reason for _, reason in proposed.dropped))
+            least = sorted(proposed.dropped, key=lambda each: sum(each[0].values()))
+            reasons = "; ".join(list(dict.fromkeys(reason for _, reason in least))[:3])
             raise CannotProposeError(f"kernel {name}: no tile works: {reasons or 'there are none'}")
         points = [Point(tile.values, chosen) for tile in proposed.chosen for chosen in lists]
         self.dropped = [(self._plain(values), reason) for values, reason in proposed.dropped[:SHOWN_DROPPED]]

@@ -27,8 +27,8 @@ MAX_COMBINATIONS = 800
 HOPELESS = 10.0
 #: Sizes that differ by less than this factor, in all parameters, are as good as equal.
 NEAR = 1.15
-#: Rungs of a ladder: useful sizes lie within this many powers of two below the largest that fits.
-RUNGS = 12
+#: Rungs of a ladder: useful sizes are among this many below the largest that fits.
+RUNGS = 20
 
 #: How many programs each core gets in turn, of those sizes that share an axis evenly; the large ones are for axes of
 #: which the chip holds only a small part.
@@ -89,6 +89,7 @@ def propose(
             if reason := footprint.estimate(values).overflow(hardware):
                 dropped.append((values, reason))
                 sizes.remove(size)
+        del sizes[:-RUNGS]
     combinations = _combinations(analysis, ladders, fixed or {})
     while len(combinations) > MAX_COMBINATIONS:
         longest = max(ladders, key=lambda name: len(ladders[name]))
@@ -162,7 +163,7 @@ def _sizes(axis: Axis, name: str, length: int, analysis: Analysis, hardware: Har
         yield from (size for size in (16, 32, 64, 128, 256, 512) if size <= max(top, 16))
         return
     top = next_power_of_2(length)
-    bottom = max(min(_smallest(axis, unit), top), top >> RUNGS)
+    bottom = min(_smallest(axis, unit), top)
     size = top
     while size >= bottom:
         yield size
@@ -171,6 +172,9 @@ def _sizes(axis: Axis, name: str, length: int, analysis: Analysis, hardware: Har
         return
     yield whole
     if name == axis.split:
+        # The smallest that one launch has enough programs for.
+        if (least := _aligned(math.ceil(length / hardware.max_programs), unit)) >= bottom:
+            yield least
         cores = hardware.cores(analysis.is_cube)
         for rounds in ROUNDS if axis.tiling is None else ROUNDS_OF_TILED:
             even = math.ceil(length / (cores * rounds))
