@@ -21,6 +21,9 @@ TRITONS = ("3.2.0", "3.4.0", "3.6.0", "3.9.0")
 TORCH = "torch==2.13.0"
 #: Tests of a Triton backend's own environment, and of the simulator that only triton-ascend runs on.
 ELSEWHERE = ("tests/ascend", "tests/simulator")
+#: Triton 3.2 knows no entry points for backends, and its own tuner, with which these tests compare, needs a device when
+#: a kernel is decorated. How this package gets into a 3.2 is tested with triton-ascend's.
+NOT_ON_3_2 = ("tests/stock", "tests/test_activation.py")
 
 #: What an installation does not need, or must not take over from another one's build.
 LEFT_OUT = (".*", "build", "dist", "out", "*.egg-info", "*.so")
@@ -44,4 +47,5 @@ def tests(session: nox.Session, triton: str) -> None:
     session.install("--no-deps", f"triton=={triton}")
     session.install("setuptools", "-r", "requirements/test.txt")  # Triton 3.2 imports setuptools
     session.install(str(copied(Path(session.create_tmp()) / "source")))
-    session.run("pytest", "tests", *(f"--ignore={folder}" for folder in ELSEWHERE), *session.posargs)
+    ignored = ELSEWHERE + (NOT_ON_3_2 if triton.startswith("3.2.") else ())
+    session.run("pytest", "tests", *(f"--ignore={path}" for path in ignored), *session.posargs)

@@ -60,7 +60,7 @@ def test_a_thread_that_finishes_does_not_disturb_one_that_tunes(world: World) ->
         add_kernel,
         blocks(16, 32),
         prune_configs_by={"early_config_prune": early},
-        pre_hook=lambda arguments, reset_only=False: seen.append(arguments["n"]),
+        pre_hook=lambda arguments, reset_only=False: reset_only or seen.append(arguments["n"]),
     )
     with ThreadPoolExecutor(1) as executor:
         slow = executor.submit(add, tuned, 128)
