@@ -9,6 +9,7 @@ TYPE_CHECKING = False  # typing.TYPE_CHECKING without importing typing, which co
 if TYPE_CHECKING:
     from triton_ascend_tune.activation import install as install
     from triton_ascend_tune.activation import uninstall as uninstall
+    from triton_ascend_tune.candidates.hints import hints as hints
     from triton_ascend_tune.key_mapping import key_map as key_map
     from triton_ascend_tune.measure.bench import do_bench as do_bench
     from triton_ascend_tune.measure.bench_npu import do_bench_npu as do_bench_npu
@@ -24,9 +25,10 @@ _LAZY = {
     "do_bench": "triton_ascend_tune.measure.bench",
     "do_bench_npu": "triton_ascend_tune.measure.bench_npu",
     "options": "triton_ascend_tune.program_options",
+    "hints": "triton_ascend_tune.candidates.hints",
 }
 
-__all__ = ["__version__", "do_bench", "do_bench_npu", "install", "key_map", "options", "uninstall"]
+__all__ = ["__version__", "do_bench", "do_bench_npu", "hints", "install", "key_map", "options", "uninstall"]
 
 
 def __getattr__(name: str) -> object:
