@@ -38,6 +38,11 @@ AXES = {
         "y: length N, split BN, contiguous, grid dimension 1",
         "z: length K, tiling BK, contiguous, reduced",
     ],
+    "matmul_advancing": [
+        "x: length M, split BM, grid dimension 0",
+        "y: length N, split BN, contiguous, grid dimension 1",
+        "z: length K, tiling BK, contiguous, reduced",
+    ],
     "matmul_persistent": [
         "x: length M, tiling BM, dealt, grid dimension 0",
         "y: length N, tiling BN, contiguous, dealt, grid dimension 0",
@@ -73,6 +78,8 @@ AXES = {
     "half_tile": ["x: length n, split BLOCK, grid dimension 0"],
     "sequences": ["x: length n, split BLOCK, contiguous, grid dimension 0"],
 }
+#: Kernel name -> a function of ``tl`` without which there is no such kernel.
+NEEDS = {"matmul_advancing": "advance"}
 #: Kernel name -> what it must say that it cannot tell.
 NOTES = {
     "matmul_grouped": ["constexpr GROUP belongs to no axis"],
@@ -225,6 +232,21 @@ def matmul_grouped(
 
 @triton.jit
 def matmul_block_ptr(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    pm = tl.program_id(0)
+    pn = tl.program_id(1)
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, K, BK):
+        ap = tl.make_block_ptr(
+            a, shape=(M, K), strides=(K, 1), offsets=(pm * BM, k), block_shape=(BM, BK), order=(1, 0)
+        )
+        bp = tl.make_block_ptr(b, (K, N), (N, 1), (k, pn * BN), (BK, BN), (1, 0))
+        acc += tl.dot(tl.load(ap, boundary_check=(0, 1)), tl.load(bp, boundary_check=(0, 1)))
+    cp = tl.make_block_ptr(c, (M, N), (N, 1), (pm * BM, pn * BN), (BM, BN), (1, 0))
+    tl.store(cp, acc, boundary_check=(0, 1))
+
+
+@triton.jit
+def matmul_advancing(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     pm = tl.program_id(0)
     pn = tl.program_id(1)
     ap = tl.make_block_ptr(a, shape=(M, K), strides=(K, 1), offsets=(pm * BM, 0), block_shape=(BM, BK), order=(1, 0))

@@ -89,6 +89,7 @@ def test_lists_are_expanded_without_equal_binaries() -> None:
         assert len(hints.checked({"num_stages": [1, 2]}, KERNEL).expanded({})) == 1
 
 
+@pytest.mark.ascend
 def test_presets_list_options_that_the_backend_knows() -> None:
     said = hints.checked({"preset": "mix"}, KERNEL)
     assert said.lists and set(said.lists) <= hints.options.supported()

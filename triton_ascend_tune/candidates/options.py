@@ -57,7 +57,7 @@ def supported() -> frozenset[str]:
     try:
         from triton.backends.ascend.compiler import NPUOptions
     except ImportError:
-        return frozenset(ALLOWED)
+        return frozenset()
     return frozenset(name for name in ALLOWED if name in NPUOptions.__dataclass_fields__)
 
 

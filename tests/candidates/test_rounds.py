@@ -1,0 +1,97 @@
+"""Tunings in rounds, on a made-up device: rescue, finalists, limits, and who prunes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tuning_fakes import World, copy_kernel, triton, tuner, vectors, world  # noqa: F401
+
+from triton_ascend_tune.candidates.hints import hints
+from triton_ascend_tune.values import Status
+
+N = 1_000_003
+
+
+def call(tuned: Any, n: int = N) -> Any:
+    x, y, _ = vectors()
+    return tuned[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, y, n)
+
+
+def tried(tuned: Any) -> list[Any]:
+    return [each for each in tuned.verdict.outcomes if each.status is not Status.PRUNED]
+
+
+def test_what_overflows_is_tried_again_with_less_and_says_so(world: World) -> None:  # noqa: F811
+    world.compile_errors = {25_008: RuntimeError("ub overflow, requires 8192000 bits while 1572864 bits available!")}
+    world.times = lambda settings: abs(settings["BLOCK"] - 3126) + 1.0
+    tuned = tuner(world, copy_kernel, [])
+    call(tuned)
+    assert tuned.best_config.kwargs["BLOCK"] == 3126  # an eighth of what needed ten times of what was modelled
+    (failure,) = [each for each in tried(tuned) if each.status is Status.FAILED]
+    assert failure.reason == "unified buffer overflow: needs 1000 KiB, has 192 KiB; tried again as BLOCK=3126"
+
+
+def test_the_best_meet_the_candidates_of_the_next_round(world: World) -> None:  # noqa: F811
+    world.compile_errors = {25_008: RuntimeError("ub overflow, requires 8192000 bits while 1572864 bits available!")}
+    world.times = lambda settings: abs(settings["BLOCK"] - 12_504) + 1.0
+    tuned = tuner(world, copy_kernel, [])
+    call(tuned)
+    launched = world.logged("launch")
+    assert tuned.best_config.kwargs["BLOCK"] == 12_504
+    assert launched.count(12_504) > launched.count(8336) > 0  # the best was measured in each round
+    assert len({id(each.candidate.config) for each in tried(tuned)}) == len(tried(tuned))
+
+
+def test_a_hit_proposes_nothing_and_another_length_does(world: World) -> None:  # noqa: F811
+    world.times = lambda settings: float(settings["BLOCK"])
+    tuned = tuner(world, copy_kernel, [], key=[])
+    call(tuned)
+    world.log.clear()
+    call(tuned)
+    assert len(world.log) == 1
+    call(tuned, 77)
+    assert len(world.log) > 2 and len(tuned.cache) == 2  # the length is part of the key, though no key was given
+
+
+def test_effort_and_time_bound_what_is_tried(world: World, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    world.times = lambda settings: float(settings["BLOCK"])
+    tuned = tuner(world, copy_kernel, [])
+    hints(effort="low")(tuned)
+    call(tuned)
+    assert 1 < len(tried(tuned)) <= 16
+    monkeypatch.setenv("TRITON_ASCEND_TUNE_SECONDS", "1e-9")
+    hurried = tuner(world, copy_kernel, [])
+    call(hurried)
+    assert len(tried(hurried)) == 8
+
+
+def test_the_users_pruning_sees_what_was_proposed_and_has_the_last_word(world: World) -> None:  # noqa: F811
+    world.times = lambda settings: float(settings["BLOCK"])
+    seen: list[int] = []
+
+    def prune(configs: Any, named: Any, **_: Any) -> Any:
+        seen.extend(config.kwargs["BLOCK"] for config in configs)
+        return [config for config in configs if config.kwargs["BLOCK"] in (12_504, 32_768)]
+
+    tuned = tuner(world, copy_kernel, [], prune_configs_by={"early_config_prune": prune})
+    call(tuned)
+    assert len(seen) > 2
+    assert {each.candidate.config.kwargs["BLOCK"] for each in tried(tuned)} <= {12_504, 32_768}
+
+
+def test_configs_that_are_given_are_tried_beside_what_is_proposed(world: World) -> None:  # noqa: F811
+    world.times = lambda settings: abs(settings["BLOCK"] - 1000) + 1.0
+    given = triton.Config({"BLOCK": 1000})
+    tuned = tuner(world, copy_kernel, [given])
+    hints(auto_gen_config=True)(tuned)
+    call(tuned)
+    assert tuned.best_config is given
+    assert len(tried(tuned)) > 2
+
+
+def test_a_bad_hint_is_an_error_of_the_first_launch(world: World) -> None:  # noqa: F811
+    tuned = tuner(world, copy_kernel, [])
+    hints(effort="endless")(tuned)
+    with pytest.raises(ValueError, match="effort is 'endless'"):
+        call(tuned)
