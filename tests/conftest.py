@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -15,6 +16,13 @@ from typing import Any
 import pytest
 
 RunProgram = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _ctrl_c_interrupts() -> None:
+    """Also where the tests were started in the background, which makes Python leave SIGINT ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 #: Put in front of every program. ``report`` hands a JSON value back to the test. ``FakeKernel`` is a kernel as far as
 #: tuners can tell, which needs no device and writes down its launches.

@@ -76,11 +76,23 @@ def test_late_and_well_counts_as_well(executor: WatchedExecutor) -> None:
 
 
 def test_the_processes_of_a_thread() -> None:
-    mine = subprocess.Popen(HANG)
-    assert descendants(threading.get_native_id()) == [mine.pid]
-    mine.kill()
-    mine.wait()
-    assert descendants(threading.get_native_id()) == []
+    others = subprocess.Popen(HANG)  # started by this thread, so none of the other's
+    seen: list[Any] = []
+
+    def look() -> None:
+        mine = subprocess.Popen(HANG)
+        seen.append((descendants(threading.get_native_id()), [mine.pid]))
+        mine.kill()
+        mine.wait()
+        seen.append((descendants(threading.get_native_id()), []))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    others.kill()
+    others.wait()
+    assert len(seen) == 2
+    assert all(found == expected for found, expected in seen)
     assert descendants(0) == []
 
 
