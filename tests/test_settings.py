@@ -141,3 +141,13 @@ def test_no_other_module_reads_the_environment_for_settings() -> None:
             if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"}:
                 readers.add(str(path.relative_to(PACKAGE)))
     assert readers <= {"settings.py", "simulator.py"}
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "soon", "inf", "nan"])
+def test_the_time_for_a_tuning_is_a_positive_number(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    assert settings.tuning_seconds() is None
+    monkeypatch.setenv("TRITON_ASCEND_TUNE_SECONDS", "2.5")
+    assert settings.tuning_seconds() == 2.5
+    monkeypatch.setenv("TRITON_ASCEND_TUNE_SECONDS", value)
+    with pytest.raises(ValueError, match=f"TRITON_ASCEND_TUNE_SECONDS is '{value}'; allowed: .*more than 0"):
+        settings.tuning_seconds()

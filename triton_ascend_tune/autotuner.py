@@ -135,6 +135,8 @@ class Tuner:
             request = self._request = generate.request_of(self)
             if request is not None:
                 request.find_lengths(named_arguments(self.arg_names, args), kwargs)
+                # Near lengths share no choice where a tile for one would leave a part of another out.
+                maps = {name: rule for name, rule in (maps or {}).items() if name not in request.exact}
                 plan = Plan(self.keys, self.base_fn, self.arg_names, self.fn, maps, request.lengths)
         self._plan = plan
         return plan

@@ -65,7 +65,11 @@ def request_of(tuner: Any) -> Request | None:
 
 
 class Request:
-    """Proposals for one tuner. ``lengths``: arguments that lengths of axes depend on, which belong into the key."""
+    """Proposals for one tuner.
+
+    ``lengths``: arguments that lengths of axes depend on, which belong into the key. ``exact``: those of them that must
+    stay what they are there, because a parameter or a grid that the caller fixes has to cover the axis.
+    """
 
     def __init__(self, tuner: Any, function: Any, user_configs: Sequence[Any], hints: Any) -> None:
         self.hints, self.user_configs = hints, list(user_configs)
@@ -81,6 +85,7 @@ class Request:
             and (parameter.default is _empty() or parameter.name in hints.tunable)
         ]
         self.lengths: tuple[str, ...] = ()
+        self.exact: frozenset[str] = frozenset()
         #: Why nothing could be proposed, for the error that the launch will end in.
         self.why_not = ""
 
@@ -104,6 +109,13 @@ class Request:
             return
         found = {name for axis in analysis.axes if axis.length is not None for name in axis.length.parameters}
         self.lengths = tuple(sorted(found))
+        fixed_grid = not callable(keywords.get("grid"))
+        self.exact = frozenset(
+            name
+            for axis in analysis.axes
+            if axis.length is not None and (axis.whole or (axis.split and fixed_grid))
+            for name in axis.length.parameters
+        )
 
     def propose(self, call: Any, plan: Any) -> Any:
         """A ``candidates.proposal.Proposal`` for ``call``; None where only stock behaviour is left."""

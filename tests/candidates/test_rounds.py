@@ -8,6 +8,7 @@ import pytest
 from tuning_fakes import World, copy_kernel, triton, tuner, vectors, world  # noqa: F401
 
 from triton_ascend_tune.candidates.hints import hints
+from triton_ascend_tune.key_mapping import key_map
 from triton_ascend_tune.values import Status
 
 N = 1_000_003
@@ -95,3 +96,16 @@ def test_a_bad_hint_is_an_error_of_the_first_launch(world: World) -> None:  # no
     hints(effort="endless")(tuned)
     with pytest.raises(ValueError, match="effort is 'endless'"):
         call(tuned)
+
+
+def test_a_mapped_length_shares_no_choice_that_would_not_cover_it(world: World) -> None:  # noqa: F811
+    world.times = lambda settings: float(settings["BLOCK"])
+    x, y, _ = vectors()
+    tuned = key_map(n="power_of_two")(tuner(world, copy_kernel, []))
+    for n in (600, 1000):
+        tuned[(4,)](x, y, n)  # four programs, whatever the block
+        assert 4 * tuned.best_config.kwargs["BLOCK"] >= n
+    shared = key_map(n="power_of_two")(tuner(world, copy_kernel, []))
+    for n in (600, 1000):
+        call(shared, n)
+    assert len(shared.cache) == 1
