@@ -228,6 +228,10 @@ def expect_events(found: Any, *texts: str, sessions: int = 1) -> None:
     [
         ("prof_lost:9", ["too few rows", "expected 70 rows of kernel 'add' (2 x (5 + 30) runs), found 67"]),
         ("prof_doubled", ["too many rows", "expected each execution once, found", "rows repeated"]),
+        ("prof_extra:40", ["too many rows", "expected each execution once, found", "rows repeated"]),
+        ("prof_renamed", ["the kernel is not in kernel_details.csv", "rows of kernel 'add'"]),
+        # Of tables without rows torch_npu makes no kernel_details.csv.
+        ("prof_empty", ["wrote no kernel_details.csv", "expected 70 rows (2 x (5 + 30) runs), found none"]),
         ("prof_no_data", ["wrote no kernel_details.csv", "expected 70 rows (2 x (5 + 30) runs), found none"]),
         ("prof_crash", ["profiler failed"]),
     ],

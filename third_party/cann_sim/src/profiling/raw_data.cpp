@@ -140,6 +140,8 @@ std::string session_line(const Session& session, int32_t device) {
          ", \"cube_cores\": " + std::to_string(costs::kCubeCores) +
          ", \"vector_cores\": " + std::to_string(costs::kVectorCores) +
          ", \"crash\": " + (faults().prof_crash() ? "true" : "false") +
+         ", \"empty\": " + (faults().prof_empty() ? "true" : "false") +
+         ", \"renamed\": " + (faults().prof_renamed() ? "true" : "false") +
          ", \"wall_ns\": " + std::to_string(session.wall_ns) +
          ", \"raw_ns\": " + std::to_string(session.raw_ns) +
          ", \"virtual_ns\": " + std::to_string(session.virtual_ns) + "}\n";
@@ -174,7 +176,7 @@ void make_folder(Session& session, const std::string& root) {
 void write_tasks(const Session& session, const std::vector<ProfiledTask>& tasks) {
   if (session.folder.empty()) return;
   const bool wanted = session.switches & (kTaskTime | kTaskTimeLevel0);
-  uint64_t to_lose = faults().prof_lost();
+  uint64_t to_lose = faults().prof_lost(), to_repeat = faults().prof_extra();
   for (const int32_t device : session.devices) {
     std::string text = session_line(session, device);
     for (const ProfiledTask& task : tasks) {
@@ -185,7 +187,10 @@ void write_tasks(const Session& session, const std::vector<ProfiledTask>& tasks)
       }
       const std::string line = line_of(session, task);
       text += line;
-      if (is_row(task) && faults().prof_doubled()) text += line;
+      if (is_row(task) && to_repeat > 0) {
+        to_repeat--;
+        text += line;
+      }
     }
     write_file(device_folder(session, device) + "/data/tasks.jsonl", text);
   }

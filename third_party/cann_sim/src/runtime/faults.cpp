@@ -19,7 +19,8 @@ Faults::Faults(const std::string& list) {
       std::fprintf(
           stderr,
           "cann_sim: CANN_SIM_FAULTS: '%s' is ignored: malloc:MIB, launch:NAME, kernel:NAME, "
-          "notify, notify_lost, value, prof_lost:N, prof_doubled, prof_no_data or prof_crash expected\n",
+          "notify, notify_lost, value, prof_lost:N, prof_doubled, prof_extra:N, prof_renamed, prof_empty, "
+          "prof_no_data or prof_crash expected\n",
           entry.c_str());
     }
   }
@@ -38,13 +39,15 @@ bool Faults::add(const std::string& kind, const std::string& argument) {
     (kind == "launch" ? launch_ : kernel_).insert(argument);
     return true;
   }
-  if (kind == "prof_lost") {
+  if (kind == "prof_lost" || kind == "prof_extra") {
     char* end = nullptr;
-    prof_lost_ = std::strtoull(argument.c_str(), &end, 10);
+    (kind == "prof_lost" ? prof_lost_ : prof_extra_) = std::strtoull(argument.c_str(), &end, 10);
     return !argument.empty() && argument[0] >= '0' && argument[0] <= '9' && !*end;
   }
   if (!argument.empty()) return false;
-  if (kind == "prof_doubled") return prof_doubled_ = true;
+  if (kind == "prof_doubled") return prof_extra_ = UINT64_MAX;
+  if (kind == "prof_renamed") return prof_renamed_ = true;
+  if (kind == "prof_empty") return prof_empty_ = true;
   if (kind == "prof_no_data") return prof_no_data_ = true;
   if (kind == "prof_crash") return prof_crash_ = true;
   if (kind == "notify") return no_notify_ = true;

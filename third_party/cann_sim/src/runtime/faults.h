@@ -12,6 +12,9 @@
 // * value: aclrtValueWait and aclrtValueWrite answer "not supported"
 // * prof_lost:N: a profile loses its first N kernels and operators
 // * prof_doubled: a profile holds every kernel and operator twice
+// * prof_extra:N: a profile holds its first N kernels and operators twice
+// * prof_renamed: a profile holds every kernel and operator under a name that is not its own
+// * prof_empty: the tables of a profile have no rows
 // * prof_no_data: a profile leaves no data: aclprofStart succeeds and makes no folder
 // * prof_crash: msprof dies by a signal when it exports the profile
 //
@@ -33,7 +36,9 @@ class Faults {
   bool notify_lost() const { return notify_lost_; }
   bool no_value() const { return no_value_; }
   uint64_t prof_lost() const { return prof_lost_; }
-  bool prof_doubled() const { return prof_doubled_; }
+  uint64_t prof_extra() const { return prof_extra_; }
+  bool prof_renamed() const { return prof_renamed_; }
+  bool prof_empty() const { return prof_empty_; }
   bool prof_no_data() const { return prof_no_data_; }
   bool prof_crash() const { return prof_crash_; }
 
@@ -43,8 +48,8 @@ class Faults {
   uint64_t allocation_limit_ = UINT64_MAX;
   std::set<std::string> launch_, kernel_;
   bool no_notify_ = false, notify_lost_ = false, no_value_ = false;
-  uint64_t prof_lost_ = 0;
-  bool prof_doubled_ = false, prof_no_data_ = false, prof_crash_ = false;
+  uint64_t prof_lost_ = 0, prof_extra_ = 0;
+  bool prof_renamed_ = false, prof_empty_ = false, prof_no_data_ = false, prof_crash_ = false;
 };
 
 const Faults& faults();  // those of the environment

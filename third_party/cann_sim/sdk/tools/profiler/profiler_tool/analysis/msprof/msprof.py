@@ -324,6 +324,11 @@ def export(prof: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     place(session, tasks, with_host=os.path.isdir(os.path.join(os.path.dirname(os.path.abspath(prof)), "FRAMEWORK")))
     kernels = [task for task in tasks if is_kernel(task)]
+    if session["renamed"]:  # CANN_SIM_FAULTS=prof_renamed
+        for task in kernels:
+            task["name"] = task["type"] = "not_" + task["name"]
+    if session["empty"]:  # CANN_SIM_FAULTS=prof_empty
+        kernels.clear()
     out = os.path.join(prof, "mindstudio_profiler_output")
     os.makedirs(out, 0o750, exist_ok=True)
     stamp = time.strftime("%Y%m%d%H%M%S")
@@ -331,7 +336,7 @@ def export(prof: str) -> None:
     # The first visible .csv releases the readers, so the timeline is there before it.
     write(os.path.join(out, f"msprof_{stamp}.json"), json.dumps(timeline(session, tasks)))
     tables = {"api_statistic": api_table(kernels), "task_time": task_table(tasks)}
-    if kernels:
+    if kernels or session["empty"]:
         tables = {"op_summary": summary_table(session, kernels), "op_statistic": statistic_table(kernels), **tables}
     for name, table in tables.items():
         write(os.path.join(out, f"{name}_{stamp}.csv"), csv_text(table))
