@@ -30,6 +30,7 @@ from tuning_fakes import (
 
 from triton_ascend_tune.autotuner import make_tuner_class
 from triton_ascend_tune.failures import NoCandidateError
+from triton_ascend_tune.generate import GIVEN
 from triton_ascend_tune.values import Stage, Status
 
 TIMES = {16: 3.0, 32: 1.0, 64: 2.0}
@@ -211,6 +212,15 @@ def test_a_single_survivor_resets_where_the_installed_triton_does(timed: World) 
         add(tuner(timed, add_kernel, blocks(16, 32), prune_configs_by=prune, pre_hook=hook, cls=cls))
     assert [flag for flag in resets[StockTuner] if flag] == [flag for flag in resets[None] if flag]
     assert False not in resets[None]
+
+
+def test_hints_that_stock_ignores_do_not_break_a_program(timed: World, caplog: Any) -> None:
+    tuned = tuner(timed, add_kernel, blocks(16, 32))
+    setattr(tuned, GIVEN, (list(tuned.configs), {"nonsense": 1}))  # what the wheel's decorator was given
+    add(tuned)
+    assert tuned.best_config in tuned.configs
+    [warning] = [record.getMessage() for record in caplog.records if "hints" in record.getMessage()]
+    assert "nonsense" in warning and "add_kernel" in warning
 
 
 def test_no_configs_means_the_default_one_as_in_stock(timed: World) -> None:

@@ -49,19 +49,31 @@ def _decorator_hints() -> dict[str, Any]:
 
 
 def request_of(tuner: Any) -> Request | None:
-    """What the user of ``tuner`` asks us to propose; None if nothing. ValueError for hints that make no sense."""
+    """What the user of ``tuner`` asks us to propose; None if nothing. ValueError for hints that make no sense.
+
+    Hints that the installed ``triton.autotune`` itself ignores must not break a program: if they make no sense they are
+    ignored here too, with a warning.
+    """
     from triton_ascend_tune.candidates import hints
 
-    user_configs, given = getattr(tuner, GIVEN, (list(tuner.configs), {}))
-    given = {**given, **hints.attached(tuner)}
+    user_configs, decorated = getattr(tuner, GIVEN, (list(tuner.configs), {}))
+    attached = hints.attached(tuner)
+    given = {**decorated, **attached}
     if tuner.generates:
         given.setdefault("auto_gen_config", True)
-    if user_configs and not given:
-        return None
     function = jit_function(tuner.fn)
-    if not hasattr(function, "params") or not hasattr(function, "parse"):
+    if (user_configs and not given) or not hasattr(function, "params") or not hasattr(function, "parse"):
         return None
-    return Request(tuner, function, user_configs, hints.checked(given, function))
+    try:
+        checked = hints.checked(given, function)
+    except ValueError as error:
+        if tuner.generates or attached:
+            raise
+        _log.warning("kernel %s: its hints are ignored, as the installed Triton does: %s", function.__name__, error)
+        if user_configs:
+            return None
+        checked = hints.checked({}, function)
+    return Request(tuner, function, user_configs, checked)
 
 
 class Request:
