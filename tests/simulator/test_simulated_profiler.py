@@ -73,15 +73,10 @@ def {LONG_NAME}(x, y, out, n, BLOCK: tl.constexpr):
 result = {{}}
 
 def bench(profiler):
-    global began
     for _ in range({RUNS}):
         flush.sum(); torch.npu.synchronize(); launch(); torch.npu.synchronize()
-    began = time.monotonic()
-seconds = []
-for _ in range(2):
-    folder = session(bench)
-    seconds.append(time.monotonic() - began)
-result["seconds"] = min(seconds)
+session(bench)
+folder = session(bench)
 result["bench"] = table(folder)
 result["files"] = sorted(os.path.basename(p) for p in glob.glob(folder + "/*/ASCEND_PROFILER_OUTPUT/*"))
 result["statistic"] = table(folder, "op_statistic")
@@ -93,7 +88,7 @@ def timed(profiler):
         flush.zero_(); start.record(); launch({LONG_NAME}); end.record()
     torch.npu.synchronize()
     event_us.extend(1000 * start.elapsed_time(end) for start, end in pairs)
-launch({LONG_NAME})
+launch({LONG_NAME}); torch.npu.synchronize()  # a start of the profiler does not wait for what is queued
 result["timed"] = table(session(timed))
 result["event_us"] = event_us
 
@@ -104,7 +99,7 @@ def steps(profiler):
     for i in range(5):
         for _ in range(2 + i):
             launch()
-        flush.sum()
+        flush.sum(); torch.npu.synchronize()  # real time counts here: nothing may reach the device after its step
         profiler.step()
 folder = session(steps, cpu=True, schedule=torch_npu.profiler.schedule(wait=1, warmup=1, active=2, repeat=1))
 result["steps"] = table(folder)
@@ -171,11 +166,6 @@ def test_the_other_files_agree(profiles: dict[str, Any]) -> None:
     for line in statistic:
         durations = [float(row["Duration(us)"]) for row in rows if row["Type"] == line["OP Type"]]
         assert (int(line["Count"]), float(line["Total Time(us)"])) == (RUNS, pytest.approx(sum(durations), abs=1e-3))
-
-
-def test_a_profile_takes_about_a_second(profiles: dict[str, Any]) -> None:
-    """1.06 s where the machine is free, mostly torch_npu's own sleeps; 2.7 s with 5 busy processes on 2 cores."""
-    assert 1.0 < profiles["seconds"] < 3.0
 
 
 def test_events_read_the_duration_and_their_known_overhead(profiles: dict[str, Any]) -> None:
