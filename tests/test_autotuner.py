@@ -214,6 +214,21 @@ def test_a_single_survivor_resets_where_the_installed_triton_does(timed: World) 
     assert False not in resets[None]
 
 
+def test_a_users_timer_beats_the_profiler(timed: World, monkeypatch: Any) -> None:
+    def refuse() -> Any:
+        raise AssertionError("a profiler was opened")
+
+    def do_bench(call: Any, quantiles: Any) -> list[float]:
+        call()
+        return [1.0, 1.0, 1.0]
+
+    monkeypatch.setenv("TRITON_BENCH_METHOD", "npu")
+    tuned = tuner(timed, add_kernel, blocks(16, 32), do_bench=do_bench)
+    tuned.open_profiler = refuse
+    add(tuned)
+    assert list(tuned.configs_timings.values()) == [[1.0, 1.0, 1.0]] * 2
+
+
 def test_hints_that_stock_ignores_do_not_break_a_program(timed: World, caplog: Any) -> None:
     tuned = tuner(timed, add_kernel, blocks(16, 32))
     setattr(tuned, GIVEN, (list(tuned.configs), {"nonsense": 1}))  # what the wheel's decorator was given

@@ -241,6 +241,22 @@ def test_a_profile_that_is_not_right(run_on_sim: Any, tmp_path: Path, fault: str
     expect_events(run_on_sim(PROGRAM + FAULTY, env, timeout=300), *texts)
 
 
+def test_another_process_with_another_method_measures_for_itself(run_on_sim: Any, tmp_path: Path) -> None:
+    def sessions(method: str, process: str) -> tuple[str, int]:
+        env = {
+            "TEST_FOLDER": str(tmp_path / process),
+            "TRITON_CACHE_DIR": str(tmp_path / "cache"),
+            "TRITON_CACHE_AUTOTUNING": "1",
+            "TRITON_BENCH_METHOD": method,
+        }
+        found = run_on_sim(PROGRAM + "report(tune_add(100_003))", env, timeout=300)
+        return found["method"], found["sessions"]
+
+    assert sessions("event", "first") == ("event", 0)
+    assert sessions("npu", "second") == ("profiler", 1)  # what events have stored is not taken for it
+    assert sessions("npu", "third") == ("profiler", 0)  # its own is
+
+
 def test_lost_rows_ahead_of_the_first_run_do_no_harm(run_on_sim: Any, tmp_path: Path) -> None:
     """FR-44."""
     env = {"TEST_FOLDER": str(tmp_path), "CANN_SIM_FAULTS": "prof_lost:3"}
