@@ -12,7 +12,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from triton_ascend_tune.failures import forget_tracebacks, is_about_candidate, passes
+from triton_ascend_tune.failures import is_about_candidate, passes
+from triton_ascend_tune.tracebacks import forget_tracebacks
 from triton_ascend_tune.values import Candidate
 
 _log = logging.getLogger("triton_ascend_tune")

@@ -88,18 +88,6 @@ def passes(error: BaseException) -> bool:
     return False
 
 
-def forget_tracebacks(error: BaseException) -> None:
-    """Takes the tracebacks off ``error`` and all errors behind it."""
-    pending: list[BaseException | None] = [error]
-    seen: set[int] = set()
-    while pending:
-        each = pending.pop()
-        if each is not None and id(each) not in seen:
-            seen.add(id(each))
-            each.__traceback__ = None
-            pending += [each.__cause__, each.__context__]
-
-
 def lasts(error: BaseException) -> bool:
     """Whether compiling the same thing again is sure to fail in the same way: refused by a compiler, or too big.
 

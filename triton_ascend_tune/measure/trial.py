@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from triton_ascend_tune.measure.stop_rule import Decision
+from triton_ascend_tune.tracebacks import forget_tracebacks
 from triton_ascend_tune.values import Conditions, Protocol, Samples, Stage
 
 _log = logging.getLogger("triton_ascend_tune")
@@ -61,16 +62,5 @@ def failure_of(error: BaseException, stage: Stage, trial: Trial, reason: str = "
     if not reason:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         reason = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
-    _forget_tracebacks(error)
+    forget_tracebacks(error)
     return Failure(stage, reason, error)
-
-
-def _forget_tracebacks(error: BaseException) -> None:
-    pending: list[BaseException | None] = [error]
-    seen: set[int] = set()
-    while pending:
-        each = pending.pop()
-        if each is not None and id(each) not in seen:
-            seen.add(id(each))
-            each.__traceback__ = None
-            pending += [each.__cause__, each.__context__]
