@@ -103,11 +103,11 @@ def current() -> dict[str, Any]:
     return merged
 
 
-def attached(kernel: Any) -> dict[str, Any]:
-    """The options that decorate ``kernel`` and what it wraps; the outermost wins."""
+def attached(kernel: Any, attribute: str = ATTRIBUTE) -> dict[str, Any]:
+    """The options that decorate ``kernel`` and what it wraps; the outermost wins. ``attribute``: their place."""
     layers = []
     while kernel is not None:
-        layers.append(getattr(kernel, "__dict__", {}).get(ATTRIBUTE, {}))
+        layers.append(getattr(kernel, "__dict__", {}).get(attribute, {}))
         kernel = getattr(kernel, "fn", None)
     merged: dict[str, Any] = {}
     for layer in reversed(layers):

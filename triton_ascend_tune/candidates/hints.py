@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from triton_ascend_tune import program_options
 from triton_ascend_tune.candidates import options, symbol
 from triton_ascend_tune.candidates.axes import NAMES, Analysis, Axis
 from triton_ascend_tune.candidates.tiles import LIMITS
@@ -109,14 +110,7 @@ def hints(**given: Any) -> Callable[[Kernel], Kernel]:
 
 def attached(kernel: Any) -> dict[str, Any]:
     """The hints that decorate ``kernel`` and what it wraps; the outermost wins."""
-    layers = []
-    while kernel is not None:
-        layers.append(getattr(kernel, "__dict__", {}).get(ATTRIBUTE, {}))
-        kernel = getattr(kernel, "fn", None)
-    merged: dict[str, Any] = {}
-    for layer in reversed(layers):
-        merged.update(layer)
-    return merged
+    return program_options.attached(kernel, ATTRIBUTE)
 
 
 def checked(given: Mapping[str, Any], function: Any) -> Hints:
