@@ -127,10 +127,10 @@ def test_the_knobs_of_the_installed_triton_win(monkeypatch: pytest.MonkeyPatch) 
 def test_what_cann_says_about_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("ASCEND_RT_VISIBLE_DEVICES", "PROFILER_SAMPLECONFIG", "PROFILING_MODE"):
         monkeypatch.delenv(variable, raising=False)
-    assert (settings.visible_npus(), settings.profiled_from_outside()) == ((), False)
+    assert (settings.physical_npu(1), settings.profiled_from_outside()) == ("npu1", False)
     monkeypatch.setenv("ASCEND_RT_VISIBLE_DEVICES", " 4, 6,")
     monkeypatch.setenv("PROFILING_MODE", "dynamic")
-    assert (settings.visible_npus(), settings.profiled_from_outside()) == (("4", "6"), True)
+    assert (settings.physical_npu(1), settings.profiled_from_outside()) == ("npu6", True)
 
 
 def test_no_other_module_reads_the_environment_for_settings() -> None:

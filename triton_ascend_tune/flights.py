@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from triton_ascend_tune import turns
+
 
 @dataclass
 class _Flight:
@@ -70,13 +72,18 @@ def once(tuner: Any, key: Hashable, tune: Callable[[], Any], found: Callable[[],
 
 
 @contextmanager
-def device(label: str) -> Iterator[None]:
-    """Keeps other threads of this process from measuring on the same device meanwhile; waits for them first."""
+def device(label: str, physical: str | None = None) -> Iterator[None]:
+    """Keeps other threads from measuring on the same device meanwhile; waits for them first.
+
+    ``physical``: the device's name on this machine, to keep other processes away as well.
+    """
     with _lock:
         lock = _devices.setdefault(label, threading.RLock())
     held = lock.acquire(timeout=DEVICE_PATIENCE_S)
+    path = turns.shared_path(physical) if physical is not None else None
     try:
-        yield
+        with turns.if_possible(path, DEVICE_PATIENCE_S, f"measuring on {physical}"):
+            yield
     finally:
         if held:
             lock.release()

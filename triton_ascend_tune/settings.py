@@ -240,9 +240,10 @@ def interpreting() -> bool:
     return os.environ.get(INTERPRET) == "1" if knob is None else knob
 
 
-def visible_npus() -> tuple[str, ...]:
-    """The physical numbers of the NPUs that this process sees as 0, 1, ...; empty where CANN shows it all of them."""
-    return tuple(number.strip() for number in _read("ASCEND_RT_VISIBLE_DEVICES").split(",") if number.strip())
+def physical_npu(number: int) -> str:
+    """What the NPU that this process sees as ``number`` is called on the machine, e.g. "npu6"."""
+    visible = [each.strip() for each in _read("ASCEND_RT_VISIBLE_DEVICES").split(",") if each.strip()]
+    return f"npu{visible[number] if number < len(visible) else number}"
 
 
 def profiled_from_outside() -> bool:

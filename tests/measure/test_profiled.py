@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from fake_npu import FakeProfiler
 
-from triton_ascend_tune.measure import bench_npu, device, event, profiler_lock
+from triton_ascend_tune import turns
+from triton_ascend_tune.measure import bench_npu, device, event
 from triton_ascend_tune.measure.attribution import BY_ORDER
 from triton_ascend_tune.measure.bench import MeasurementError
 from triton_ascend_tune.measure.bench_npu import do_bench_npu, keep_profile
@@ -40,7 +41,7 @@ class Events:
 
 @pytest.fixture(autouse=True)
 def locks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(profiler_lock, "_SHARED", tmp_path)
+    monkeypatch.setattr(turns, "_SHARED", tmp_path)
 
 
 @pytest.fixture

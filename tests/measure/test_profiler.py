@@ -18,7 +18,7 @@ import pytest
 from fake_npu import FakeNpu, install
 from profiles import FLUSH
 
-from triton_ascend_tune import settings
+from triton_ascend_tune import settings, turns
 from triton_ascend_tune.measure import npu_profiler, profiler_lock
 from triton_ascend_tune.measure.npu_profiler import NpuProfiler
 from triton_ascend_tune.measure.profile_error import Problem, ProfileError
@@ -39,7 +39,7 @@ def profiler(npu: FakeNpu, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     for folder in ("bin", "tmp", "locks"):
         (tmp_path / folder).mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
-    monkeypatch.setattr(profiler_lock, "_SHARED", tmp_path / "locks")
+    monkeypatch.setattr(turns, "_SHARED", tmp_path / "locks")
     for variable in ("ASCEND_RT_VISIBLE_DEVICES", "PROFILER_SAMPLECONFIG", "PROFILING_MODE"):
         monkeypatch.delenv(variable, raising=False)
     return install(npu, monkeypatch, tmp_path / "bin")
@@ -158,7 +158,10 @@ def test_a_device_that_another_process_profiles(profiler: NpuProfiler, npu: Fake
     waiting = profiler_lock.alone_on_device("npu0", timeout_s=0.1)
     with filelock.FileLock(profiler_lock.lock_path("npu0")), pytest.raises(ProfileError) as caught:
         waiting.__enter__()
-    assert caught.value.problem is Problem.REFUSED and "another process has been profiling npu0" in caught.value.detail
+    assert (
+        caught.value.problem is Problem.REFUSED
+        and "no turn at profiling npu0: another process has had" in caught.value.detail
+    )
     run(profiler, npu)  # and when it is free again, that was all
 
 
@@ -187,7 +190,7 @@ def test_the_lock_is_of_the_physical_device_and_for_everybody(
     profiler: NpuProfiler, npu: FakeNpu, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("ASCEND_RT_VISIBLE_DEVICES", "6,7")
-    assert settings.visible_npus() == ("6", "7")
+    assert [settings.physical_npu(number) for number in range(3)] == ["npu6", "npu7", "npu2"]
     assert profiler.device == "npu6"
     umask = os.umask(0o077)
     try:

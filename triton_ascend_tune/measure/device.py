@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from triton_ascend_tune import settings
 from triton_ascend_tune.measure.calibration import Calibration, calibrate
 from triton_ascend_tune.measure.flush import make_flush
 from triton_ascend_tune.measure.timer import Timer
@@ -36,6 +37,8 @@ class Device(ABC):
 
     #: True where the runtime library says that it is the simulated CANN. Reports of times must say so.
     simulated: bool = False
+    #: The device's name on this machine, under which processes take turns; None if no other process can be on it.
+    physical: str | None = None
 
     @abstractmethod
     def timer(self, protocol: Protocol) -> AbstractContextManager[Timer]:
@@ -139,6 +142,8 @@ class NpuDevice(TorchDevice):
         runtime = _native.AclRuntime()
         super().__init__("npu", torch.npu, stream, runtime, driver)
         self.simulated = runtime.simulator_version is not None
+        if not self.simulated:  # every process simulates devices of its own
+            self.physical = settings.physical_npu(torch.npu.current_device())
 
 
 class CudaDevice(TorchDevice):
@@ -159,6 +164,7 @@ class CudaDevice(TorchDevice):
         stream = functools.partial(torch._C._cuda_getCurrentRawStream, device)
         # Triton's own buffer is larger than the L2 cache of any GPU needs, and has another size than ours.
         super().__init__("cuda", torch.cuda, stream, _native.CudaRuntime(), driver=None)
+        self.physical = f"cuda-{getattr(torch.cuda.get_device_properties(device), 'uuid', device)}"
 
     def trail(self) -> Callable[[], object]:
         small = self._allocate(1)

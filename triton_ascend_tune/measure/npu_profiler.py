@@ -46,9 +46,7 @@ class NpuProfiler(Profiler):
 
     @property
     def device(self) -> str:
-        current = self._torch.npu.current_device()
-        visible = settings.visible_npus()
-        return f"npu{visible[current] if current < len(visible) else current}"
+        return settings.physical_npu(self._torch.npu.current_device())
 
     def refusal(self) -> str | None:
         try:
