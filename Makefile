@@ -7,7 +7,7 @@ LINT := .venv/lint
 PIP_FLAGS := --quiet --disable-pip-version-check
 SOURCES := $(shell find csrc third_party/cann_sim -name '*.cpp' -o -name '*.h' | grep -v '/build/')
 
-.PHONY: demo test test-ascend test-stock bench lint format clean env
+.PHONY: demo test test-ascend test-stock test-cuda bench lint format clean env
 
 env: $(ASCEND)/.installed $(STOCK)/.installed
 
@@ -33,10 +33,14 @@ test: test-ascend test-stock
 
 test-ascend: $(ASCEND)/.installed
 	$(ASCEND)/bin/triton-ascend-tune sim build
-	$(ASCEND)/bin/python -m pytest tests --ignore=tests/stock
+	$(ASCEND)/bin/python -m pytest tests --ignore=tests/stock --ignore=tests/cuda
 
 test-stock: $(STOCK)/.installed
-	$(STOCK)/bin/python -m pytest tests --ignore=tests/ascend --ignore=tests/simulator
+	$(STOCK)/bin/python -m pytest tests --ignore=tests/ascend --ignore=tests/simulator --ignore=tests/cuda
+
+# On a machine with a CUDA device, in an environment that has torch, stock Triton, pytest and this package.
+test-cuda:
+	TRITON_ASCEND_TUNE_TARGETS=cuda $(PYTHON) -m pytest tests/cuda
 
 bench: $(ASCEND)/.installed
 	$(ASCEND)/bin/python benchmarks/run_all.py

@@ -19,8 +19,8 @@ import nox
 TRITONS = ("3.2.0", "3.4.0", "3.6.0", "3.9.0")
 #: Alone and first: anything looser may resolve to a build for an accelerator, of several gigabytes.
 TORCH = "torch==2.13.0"
-#: Tests of a Triton backend's own environment, and of the simulator that only triton-ascend runs on.
-ELSEWHERE = ("tests/ascend", "tests/simulator")
+#: Tests of a Triton backend's own environment, of the simulator that only triton-ascend runs on, and of a CUDA device.
+ELSEWHERE = ("tests/ascend", "tests/simulator", "tests/cuda")
 #: Triton 3.2 knows no entry points for backends, and its own tuner, with which these tests compare, needs a device when
 #: a kernel is decorated. How this package gets into a 3.2 is tested with triton-ascend's.
 NOT_ON_3_2 = ("tests/stock", "tests/test_activation.py")

@@ -65,6 +65,11 @@ def examine() -> Report:
             _replacement(report)
             _target(report)
         _runtime(report)
+    # Each provides the package triton, so that the other one is not missing.
+    for one, other in (("triton", "triton-ascend"), ("triton-ascend", "triton")):
+        if report.versions[one] and not report.versions[other]:
+            del report.versions[other]
+            break
     return report
 
 
