@@ -105,31 +105,41 @@ def pack_arguments(fixture: Fixture, lock: int, workspace: int, addresses: dict[
     return packed + bytes(-len(packed) % 8)
 
 
+def deviation(result: np.ndarray, expected: np.ndarray, tolerance: float, step: int = 1) -> tuple[float, str]:
+    """How far elements (float64) are from others, as the tolerance measures it, and a message if that is too far.
+
+    ``step``: they are every so manieth element of an array, for the message.
+    """
+    r, e = result.reshape(-1), expected.reshape(-1)
+    nan = np.isnan(e)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.abs(r - e) / (np.abs(e) + np.mean(np.abs(e[~nan]) if not nan.all() else 0.0))
+    error = np.where((nan & np.isnan(r)) | (r == e), 0.0, error)
+    worst = float(np.where(np.isnan(error), np.inf, error).max(initial=0.0))
+    if worst <= tolerance:  # also a zero of the other sign, or a NaN of other bits
+        return worst, ""
+    wrong = np.flatnonzero(~(error <= tolerance))
+    first = int(wrong[0])
+    return worst, (
+        f"{len(wrong)} of {len(e)} elements differ, worst {worst:.2e} (allowed {tolerance:.0e}); "
+        f"element {first * step} is {r[first]!r} instead of {e[first]!r}"
+    )
+
+
 def difference(argument: dict[str, Any], result: np.ndarray) -> tuple[float, str]:
-    """How far a written array is from what is expected, as the tolerance measures it, and a message if that is too far.
+    """The deviation of a written array from what is expected.
 
     The message is empty when the array is as it should be. An input that the kernel does not write must not change.
     """
     expected = array(argument.get("output", argument["input"]))
-    result = result[:: argument.get("step", 1)]
+    step = argument.get("step", 1)
+    result = result[::step]
     if argument.get("order_free"):
         result, expected = np.sort(result), np.sort(expected)
     if result.tobytes() == expected.tobytes():
         return 0.0, ""
-    r, e = to_float(result, argument["dtype"]), to_float(expected, argument["dtype"])
-    nan = np.isnan(e)
-    with np.errstate(invalid="ignore"):
-        error = np.abs(r - e) / (np.abs(e) + np.mean(np.abs(e[~nan]) if not nan.all() else 0.0))
-    error = np.where((nan & np.isnan(r)) | (r == e), 0.0, error)
-    worst = float(np.where(np.isnan(error), np.inf, error).max())
-    if worst <= argument.get("tolerance", 0):  # also a zero of the other sign, or a NaN of other bits
-        return worst, ""
-    wrong = np.flatnonzero(~(error <= argument.get("tolerance", 0)))
-    first = int(wrong[0])
-    return worst, (
-        f"{len(wrong)} of {len(e)} elements differ, worst {worst:.2e} (allowed {argument.get('tolerance', 0):.0e}); "
-        f"element {first * argument.get('step', 1)} is {r[first]!r} instead of {e[first]!r}"
-    )
+    dtype = argument["dtype"]
+    return deviation(to_float(result, dtype), to_float(expected, dtype), argument.get("tolerance", 0), step)
 
 
 @dataclass(frozen=True)
