@@ -8,7 +8,7 @@
 namespace hivm {
 
 BlockGroup::BlockGroup(const KernelCode& kernel, const Launch& launch, int blocks, const CoreContext& context)
-    : kernel_(kernel) {
+    : kernel_(kernel), machine_(launch.machine) {
   for (int block = 0; block < blocks; block++) {
     BlockFlags* flags = flags_.emplace_back(std::make_unique<BlockFlags>()).get();
     if (kernel.cube) add_member(*kernel.cube, launch, {CoreKind::Cube, 0, block, flags}, block, context);
@@ -101,8 +101,8 @@ Cycles BlockGroup::end(int block) const {
 void BlockGroup::add_busy(double (&pipe_busy_ns)[kPipes]) const {
   for (const Member& member : members_) {
     for (int p = 0; p < kPipes; p++)
-      pipe_busy_ns[p] += cost::nanoseconds(member.core->timeline().busy(static_cast<Pipe>(p)));
-    pipe_busy_ns[static_cast<int>(Pipe::S)] += cost::nanoseconds(member.core->scalar_busy());
+      pipe_busy_ns[p] += machine_.nanoseconds(member.core->timeline().busy(static_cast<Pipe>(p)));
+    pipe_busy_ns[static_cast<int>(Pipe::S)] += machine_.nanoseconds(member.core->scalar_busy());
   }
 }
 

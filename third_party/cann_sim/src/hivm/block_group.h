@@ -35,6 +35,7 @@ class BlockGroup {
   std::string who(const Member& member, uint32_t first) const;
 
   const KernelCode& kernel_;
+  const Machine machine_;
   std::vector<std::unique_ptr<BlockFlags>> flags_;  // by block
   std::vector<Member> members_;
 };

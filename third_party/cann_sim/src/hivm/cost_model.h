@@ -20,9 +20,7 @@ namespace hivm::cost {
 
 // clang-format off
 // ---- machine
-inline constexpr double  kClockGhz = 1.8;              // GHz          [A] 910B1 is described as 1.85
-inline constexpr int     kVectorCores = 40;            // cores        [P]
-inline constexpr int     kCubeCores = 20;              // cores        [P] each with two of the vector cores
+// cores, clock and HBM of a part: Machine in kernel.h; the parts with their sources: runtime/soc.cpp
 inline constexpr int64_t kUbBytes = 196608;            // bytes        [P] unified buffer of a vector core
 inline constexpr int64_t kL1Bytes = 524288;            // bytes        [P] of a cube core
 inline constexpr int64_t kL0cBytes = 131072;           // bytes        [P] of a cube core
@@ -44,7 +42,6 @@ inline constexpr double kHbmLatencyCycles = 900;       // cycles       [A] 500 n
 inline constexpr double kTransferCycles = 40;          // cycles       [A] start of a transfer, occupies its pipe
 inline constexpr double kBurstCycles = 4;              // cycles       [A] each further row (burst) of a transfer
 // ---- global memory, all cores together: a lower bound of a launch
-inline constexpr double kHbmTotalGBs = 1600;           // GB/s         [D]
 inline constexpr double kL2TotalGBs = 4800;            // GB/s         [P] 24 cores x 110 bytes x 1.85 GHz, rounded
 
 // ---- scalar unit S
@@ -87,8 +84,5 @@ inline constexpr double kFixBytesPerCycle = 128;       // bytes/cycle  [A] L0C r
 inline constexpr double kFixLatencyCycles = 60;        // cycles       [A] way through the fixpipe
 inline constexpr double kL1FillBytesPerCycle = 128;    // bytes/cycle  [A] set_l1: L1 filled with a value
 // clang-format on
-
-constexpr double nanoseconds(double cycles) { return cycles / kClockGhz; }
-constexpr double bytes_per_cycle(double gigabytes_per_second) { return gigabytes_per_second / kClockGhz; }
 
 }  // namespace hivm::cost

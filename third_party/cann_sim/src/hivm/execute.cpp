@@ -28,7 +28,9 @@ struct Part {
   std::exception_ptr error;
 };
 
-int cores_of(const KernelCode& kernel) { return kernel.cube ? cost::kCubeCores : cost::kVectorCores; }
+int cores_of(const KernelCode& kernel, const Machine& machine) {
+  return kernel.cube ? machine.cube_cores : machine.vector_cores;
+}
 
 void run_blocks(const KernelCode& kernel, const Launch& launch, const GlobalMemory& memory, Part& part) {
   GlobalGuard guard(memory);
@@ -41,9 +43,10 @@ void run_blocks(const KernelCode& kernel, const Launch& launch, const GlobalMemo
 }
 
 void run_together(const KernelCode& kernel, const Launch& launch, const GlobalMemory& memory, Part& part) {
-  if (part.count > static_cast<uint32_t>(cores_of(kernel))) {
+  const int cores = cores_of(kernel, launch.machine);
+  if (part.count > static_cast<uint32_t>(cores)) {
     throw ExecutionError("with " + std::to_string(part.count) +
-                         " blocks: they wait for each other but only " + std::to_string(cores_of(kernel)) +
+                         " blocks: they wait for each other but only " + std::to_string(cores) +
                          " run at the same time: the kernel would hang");
   }
   const int blocks = static_cast<int>(part.count);
@@ -105,7 +108,7 @@ Report execute(const KernelCode& kernel, const Launch& launch, const GlobalMemor
   run_parts(kernel, launch, memory, parts);
   Report report;
   Traffic traffic;
-  std::vector<Cycles> cores(cores_of(kernel), Cycles{});
+  std::vector<Cycles> cores(cores_of(kernel, launch.machine), Cycles{});
   for (Part& part : parts) {
     try {
       if (part.error) std::rethrow_exception(part.error);
@@ -127,10 +130,11 @@ Report execute(const KernelCode& kernel, const Launch& launch, const GlobalMemor
   }
   // All cores share HBM and L2: no launch is faster than these move its data.
   const double hbm = static_cast<double>(traffic.total_missing() * cost::kL2LineBytes) /
-                     cost::bytes_per_cycle(cost::kHbmTotalGBs);
-  const double l2 = static_cast<double>(traffic.total_bytes()) / cost::bytes_per_cycle(cost::kL2TotalGBs);
-  report.cold_ns = cost::nanoseconds(cost::kLaunchCycles + std::max({longest[kCold], hbm, l2}));
-  report.warm_ns = cost::nanoseconds(cost::kLaunchCycles + std::max(longest[kWarm], l2));
+                     launch.machine.bytes_per_cycle(launch.machine.hbm_gbs);
+  const double l2 =
+      static_cast<double>(traffic.total_bytes()) / launch.machine.bytes_per_cycle(cost::kL2TotalGBs);
+  report.cold_ns = launch.machine.nanoseconds(cost::kLaunchCycles + std::max({longest[kCold], hbm, l2}));
+  report.warm_ns = launch.machine.nanoseconds(cost::kLaunchCycles + std::max(longest[kWarm], l2));
   report.reads = traffic.reads();
   report.writes = traffic.writes();
   return report;

@@ -22,11 +22,24 @@ struct Range {
   uint64_t begin = 0, end = 0;  // addresses, end excluded
 };
 
+// What parts differ in, as far as a launch's duration depends on it; by default the Ascend 910B3.
+struct Machine {
+  int cube_cores = 20, vector_cores = 40;
+  double clock_ghz = 1.8;
+  double hbm_gbs = 1600;  // GB/s, all cores together
+
+  constexpr double nanoseconds(double cycles) const { return cycles / clock_ghz; }
+  constexpr double bytes_per_cycle(double gigabytes_per_second) const {
+    return gigabytes_per_second / clock_ghz;
+  }
+};
+
 struct Launch {
   std::string entry;  // the name given to rtFunctionRegister: "<kernel>", also for a mixed pair
   uint32_t blocks = 0;
   const void* arguments = nullptr;  // the packed argument struct
   uint32_t argument_bytes = 0;
+  Machine machine;
   bool check_races = false;  // fail where nothing orders two accesses to local memory; slow
 };
 

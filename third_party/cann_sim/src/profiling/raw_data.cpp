@@ -10,13 +10,12 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "hivm/cost_model.h"
 #include "profiling/ge_names.h"
 #include "profiling/operator_names.h"
 #include "runtime/config.h"
-#include "runtime/costs.h"
 #include "runtime/faults.h"
 #include "runtime/json.h"
+#include "runtime/soc.h"
 
 namespace cann_sim::profiling {
 namespace {
@@ -136,9 +135,9 @@ std::string session_line(const Session& session, int32_t device) {
   return "{\"format\": 1, \"device\": " + std::to_string(device) +
          ", \"switches\": " + std::to_string(session.switches) +
          ", \"metrics\": " + std::to_string(session.metrics) +
-         ", \"clock_mhz\": " + std::to_string(std::llround(hivm::cost::kClockGhz * 1000)) +
-         ", \"cube_cores\": " + std::to_string(costs::kCubeCores) +
-         ", \"vector_cores\": " + std::to_string(costs::kVectorCores) +
+         ", \"clock_mhz\": " + std::to_string(std::llround(soc().machine.clock_ghz * 1000)) +
+         ", \"cube_cores\": " + std::to_string(soc().machine.cube_cores) +
+         ", \"vector_cores\": " + std::to_string(soc().machine.vector_cores) +
          ", \"crash\": " + (faults().prof_crash() ? "true" : "false") +
          ", \"empty\": " + (faults().prof_empty() ? "true" : "false") +
          ", \"renamed\": " + (faults().prof_renamed() ? "true" : "false") +

@@ -7,10 +7,10 @@
 #include <chrono>
 #include <thread>
 
-#include "runtime/costs.h"
 #include "runtime/device.h"
 #include "runtime/engine.h"
 #include "runtime/runtime.h"
+#include "runtime/soc.h"
 
 using namespace cann_sim;
 
@@ -35,6 +35,7 @@ aclError null_argument(const char* call, const char* name) {
 extern "C" {
 
 aclError aclInit(const char*) {
+  if (!config().problem.empty()) return set_error(ACL_ERROR_INVALID_PARAM, config().problem);
   runtime();
   return ACL_SUCCESS;
 }
@@ -59,7 +60,9 @@ aclError aclrtGetDevice(int32_t* device) {
 
 aclError aclrtResetDevice(int32_t device) {
   if (const aclError error = check_device("aclrtResetDevice", device)) return error;
-  return runtime().engine().synchronize_device(device, -1);
+  if (runtime().engine().check_device(device) == ACL_SUCCESS)
+    return runtime().engine().synchronize_device(device, -1);
+  return runtime().engine().reset_device(device);
 }
 
 aclError aclrtGetDeviceCount(uint32_t* count) {
@@ -68,20 +71,20 @@ aclError aclrtGetDeviceCount(uint32_t* count) {
   return ACL_SUCCESS;
 }
 
-const char* aclrtGetSocName() { return "Ascend910B3"; }
+const char* aclrtGetSocName() { return soc().name; }
 
 aclError aclGetDeviceCapability(uint32_t device, aclDeviceInfo what, int64_t* value) {
   if (!value) return null_argument("aclGetDeviceCapability", "value");
   if (const aclError error = check_device("aclGetDeviceCapability", device)) return error;
   switch (what) {
     case ACL_DEVICE_INFO_AI_CORE_NUM:
-      *value = costs::kCubeCores;
+      *value = soc().machine.cube_cores;
       return ACL_SUCCESS;
     case ACL_DEVICE_INFO_VECTOR_CORE_NUM:
-      *value = costs::kVectorCores;
+      *value = soc().machine.vector_cores;
       return ACL_SUCCESS;
     case ACL_DEVICE_INFO_L2_SIZE:
-      *value = static_cast<int64_t>(costs::kL2Bytes);
+      *value = static_cast<int64_t>(soc().l2_bytes);
       return ACL_SUCCESS;
     default:
       return set_error(ACL_ERROR_INVALID_PARAM, "aclGetDeviceCapability: unknown capability " +
@@ -113,17 +116,20 @@ aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout_ms) {
   return runtime().engine().synchronize_device(current_device(), timeout_ms);
 }
 
-// The simulated devices do not see each other's memory.
+// Every device can reach every other one, as those of one server do.
 aclError aclrtDeviceCanAccessPeer(int32_t* can, int32_t device, int32_t peer) {
   if (!can) return null_argument("aclrtDeviceCanAccessPeer", "canAccessPeer");
   if (const aclError error = check_device("aclrtDeviceCanAccessPeer", device)) return error;
   if (const aclError error = check_device("aclrtDeviceCanAccessPeer", peer)) return error;
-  *can = 0;
+  *can = device != peer;
   return ACL_SUCCESS;
 }
 
-aclError aclrtDeviceEnablePeerAccess(int32_t, uint32_t) {
-  return set_error(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "aclrtDeviceEnablePeerAccess: not simulated");
+// The current device may touch the memory of `peer` from now on.
+aclError aclrtDeviceEnablePeerAccess(int32_t peer, uint32_t) {
+  if (const aclError error = check_device("aclrtDeviceEnablePeerAccess", peer)) return error;
+  runtime().memory().enable_peer(current_device(), peer);
+  return ACL_SUCCESS;
 }
 
 aclError aclrtDeviceGetBareTgid(int32_t* pid) {

@@ -11,12 +11,13 @@ using namespace cann_sim;
 extern "C" {
 
 aclError aclrtMalloc(void** address, size_t bytes, aclrtMemMallocPolicy) {
+  if (const aclError error = runtime().engine().check_device(current_device())) return error;
   return runtime().memory().allocate(current_device(), bytes, address);
 }
 
 aclError aclrtMallocAlign32(void** address, size_t bytes,
-                            aclrtMemMallocPolicy) {  // pages are aligned to more
-  return runtime().memory().allocate(current_device(), bytes, address);
+                            aclrtMemMallocPolicy policy) {  // pages are aligned to more
+  return aclrtMalloc(address, bytes, policy);
 }
 
 aclError aclrtFree(void* address) { return runtime().memory().release(address); }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "runtime/costs.h"
+#include "runtime/soc.h"
 
 namespace cann_sim {
 namespace {
@@ -47,8 +48,17 @@ int64_t microseconds(const char* name, int64_t fallback_ns) {
 Config read() {
   Config c;
   c.devices = static_cast<int>(number("CANN_SIM_DEVICES", 1, 1, 64));
-  c.memory_bytes =
-      static_cast<uint64_t>(number("CANN_SIM_MEMORY_GIB", costs::kMemoryGib, 1e-6, 4096) * (1ull << 30));
+  c.soc = kDefaultSoc;
+  if (const char* value = text("CANN_SIM_SOC")) {
+    if (const Soc* found = find_soc(value)) {
+      c.soc = found->name;
+    } else {
+      c.problem = std::string("CANN_SIM_SOC=") + value + " is no part that is simulated; allowed are " +
+                  soc_names() + " (\"Ascend\" may be left out)";
+    }
+  }
+  const double gib = static_cast<double>(find_soc(c.soc)->memory_bytes) / (1ull << 30);
+  c.memory_bytes = static_cast<uint64_t>(number("CANN_SIM_MEMORY_GIB", gib, 1e-6, 4096) * (1ull << 30));
   if (const char* path = text("CANN_SIM_TASK_LOG")) c.task_log = path;
   c.host_launch_ns = microseconds("CANN_SIM_HOST_LAUNCH_US", costs::kHostLaunchNs);
   c.host_submit_ns = microseconds("CANN_SIM_HOST_SUBMIT_US", costs::kHostSubmitNs);

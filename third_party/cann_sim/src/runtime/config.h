@@ -3,7 +3,8 @@
 // clang-format off
 //   variable                  default  meaning
 //   CANN_SIM_DEVICES          1        number of devices, 1..64
-//   CANN_SIM_MEMORY_GIB       64       capacity of each device, GiB (may be a fraction)
+//   CANN_SIM_SOC              910B3    the part, see soc.cpp; a name that is none lets aclInit fail
+//   CANN_SIM_MEMORY_GIB       soc.cpp  capacity of each device, GiB (may be a fraction)
 //   CANN_SIM_TASK_LOG         -        file that gets one JSON line per task
 //   CANN_SIM_HOST_LAUNCH_US   costs.h  host time of one kernel or operator launch, microseconds
 //   CANN_SIM_HOST_SUBMIT_US   costs.h  host time of every other submission (record, wait, async copy and fill)
@@ -18,7 +19,8 @@
 // clang-format on
 //
 // A value that cannot be read is reported once on stderr and the default is used: aclInit must not fail for a
-// typing error in a test's environment, and the process has no other way to say it.
+// typing error in a test's environment, and the process has no other way to say it. Not so CANN_SIM_SOC:
+// kernels would be compiled, measured and stored for another part than the one asked for.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -27,6 +29,8 @@ namespace cann_sim {
 
 struct Config {
   int devices = 1;
+  std::string soc;      // the name of an entry of soc.cpp
+  std::string problem;  // why aclInit fails; empty if it does not
   uint64_t memory_bytes = 0;
   std::string task_log;
   int64_t host_launch_ns = 0, host_submit_ns = 0, host_sync_ns = 0;

@@ -37,6 +37,9 @@ struct Copy {
     if (from_device && to_device) {
       const std::vector<Range> source{range_of(from, bytes)}, target{range_of(to, bytes)};
       effect = traffic(source, target);
+      if (memory.device_of(from) != memory.device_of(to)) {
+        effect.cold_ns = effect.warm_ns = static_cast<double>(bytes) / costs::kDeviceLinkBytesPerNs;
+      }
       if (memory.is_zero(from, bytes)) {
         effect.zeroed.swap(effect.writes);
         return effect;
@@ -95,6 +98,10 @@ aclError make_copy(const char* call, void* to, size_t capacity, const void* from
   static const char* const names[2][2] = {{"memcpy_h2h", "memcpy_h2d"}, {"memcpy_d2h", "memcpy_d2d"}};
   task->kind = TaskKind::Copy;
   task->name = names[copy->from_device][copy->to_device];
+  if (copy->from_device && copy->to_device && bytes &&
+      runtime().memory().device_of(from) != runtime().memory().device_of(to)) {
+    task->name = "memcpy_p2p";
+  }
   task->blocks = 0;
   task->run = [copy] { return copy->run(); };
   if (!copy->from_device && !runtime().memory().is_pinned(from)) {

@@ -23,19 +23,17 @@ inline constexpr int64_t kCopyStartNs = 1'000;
 inline constexpr int64_t kMarkStartNs = 100;  // events, notifies, values
 
 // ---- memory
-// 1.6 TB/s is the public figure for the HBM of the 64 GB Ascend 910B; 80 % of it reached is assumed.
-inline constexpr double kHbmBytesPerNs = 1600 * 0.8;
+inline constexpr double kHbmShare = 0.8;  // of the HBM's bandwidth (soc.cpp) that one task reaches; assumed
 inline constexpr double kL2BytesPerNs = 4800;  // as in the cost table of HIVM
 inline constexpr double kHostLinkBytesPerNs =
-    25;  // PCIe 4.0 x16 after protocol overhead: about 25 of 31.5 GB/s
-inline constexpr uint64_t kL2Bytes = 192ull
-                                     << 20;    // the size that triton-ascend's driver clears between runs
+    25;                                        // PCIe 4.0 x16 after protocol overhead: about 25 of 31.5 GB/s
 inline constexpr uint64_t kL2LineBytes = 512;  // assumed; only rounds ranges outwards
-inline constexpr double kMemoryGib = 64;       // Ascend 910B3
+// HCCS between two devices of one server: the 392 GB/s that are published for the seven links of a 910B, both
+// directions together.
+inline constexpr double kDeviceLinkBytesPerNs = 392.0 / 7 / 2;
 
-// ---- cores of the Ascend 910B3, as dlti.target_system_spec of a compiled module has them
-inline constexpr uint32_t kCubeCores = 20;
-inline constexpr uint32_t kVectorCores = 40;
+// ---- operators
+inline constexpr uint32_t kVectorCores = 40;  // the most blocks that one is reported with
 
 // ---- limits
 inline constexpr size_t kStreamDepth =

@@ -4,6 +4,8 @@
 #include <cstdio>
 
 #include "runtime/costs.h"
+#include "runtime/faults.h"
+#include "runtime/soc.h"
 #include "runtime/thread_name.h"
 
 namespace cann_sim {
@@ -29,7 +31,7 @@ std::shared_ptr<T> find(const HandleTable<T>& table, const void* handle, const c
 
 }  // namespace
 
-Engine::Device::Device(int number) : l2(costs::kL2Bytes, costs::kL2LineBytes), default_stream(new Stream) {
+Engine::Device::Device(int number) : l2(soc().l2_bytes, costs::kL2LineBytes), default_stream(new Stream) {
   default_stream->device = number;
 }
 
@@ -42,7 +44,14 @@ Engine::Engine(const Config& config, Memory& memory) : config_(config), memory_(
 }
 
 std::shared_ptr<Stream> Engine::find_stream(int device, aclrtStream handle, const char* call) {
-  return handle ? find(stream_handles_, handle, call, "stream") : devices_[device].default_stream;
+  auto stream = handle ? find(stream_handles_, handle, call, "stream") : devices_[device].default_stream;
+  if (stream->device != device) {
+    throw CallError(ACL_ERROR_RT_STREAM_CONTEXT, std::string(call) + ": the stream is one of device " +
+                                                     std::to_string(stream->device) +
+                                                     ", the current device is " + std::to_string(device));
+  }
+  refuse_lost(device);
+  return stream;
 }
 
 std::shared_ptr<Event> Engine::find_event(aclrtEvent handle, const char* call) {
@@ -51,6 +60,29 @@ std::shared_ptr<Event> Engine::find_event(aclrtEvent handle, const char* call) {
 
 std::shared_ptr<Notify> Engine::find_notify(aclrtNotify handle, const char* call) {
   return find(notifies_, handle, call, "notify");
+}
+
+void Engine::refuse_lost(int device) const {
+  if (devices_[device].lost) throw CallError(devices_[device].lost, devices_[device].lost_text);
+}
+
+aclError Engine::check_device(int device) {
+  return call([&](Lock&) -> aclError {
+    refuse_lost(device);
+    return ACL_SUCCESS;
+  });
+}
+
+aclError Engine::reset_device(int device) {
+  return call([&](Lock&) -> aclError {
+    devices_[device].lost = ACL_SUCCESS;
+    for (const auto& stream : streams_) {
+      if (stream->device != device) continue;
+      stream->error = ACL_SUCCESS;
+      stream->error_text.clear();
+    }
+    return ACL_SUCCESS;
+  });
 }
 
 // ---- streams
@@ -156,6 +188,7 @@ aclError Engine::submit(int device, aclrtStream handle, Task task) {
 
 aclError Engine::run_on_host(int device, Task task) {
   return call([&](Lock&) -> aclError {
+    refuse_lost(device);
     Stream host;  // its own order, so that it neither waits for the device's streams nor delays them
     host.device = device;
     host.number = UINT32_MAX;
@@ -202,6 +235,9 @@ aclError Engine::destroy_event(aclrtEvent handle) {
 
 aclError Engine::record_event(int device, aclrtEvent handle, aclrtStream stream_handle) {
   return call([&](Lock& lock) -> aclError {
+    if (faults().record_fails()) {
+      return set_error(ACL_ERROR_RT_INTERNAL_ERROR, "aclrtRecordEvent: refused on demand (CANN_SIM_FAULTS)");
+    }
     const auto event = find_event(handle, "aclrtRecordEvent");
     const auto stream = find_stream(device, stream_handle, "aclrtRecordEvent");
     Pending pending = make_mark(*stream, TaskKind::EventRecord, event->number);
@@ -252,6 +288,10 @@ aclError Engine::event_time(aclrtEvent handle, int64_t* ns) {
 
 aclError Engine::elapsed(aclrtEvent from, aclrtEvent to, float* ms) {
   if (!ms) return set_error(ACL_ERROR_INVALID_PARAM, "aclrtEventElapsedTime: ms is null");
+  if (faults().elapsed_fails()) {
+    return set_error(ACL_ERROR_RT_INTERNAL_ERROR,
+                     "aclrtEventElapsedTime: refused on demand (CANN_SIM_FAULTS)");
+  }
   int64_t start = 0, end = 0;
   if (const aclError error = event_time(from, &start)) return error;
   if (const aclError error = event_time(to, &end)) return error;
@@ -260,7 +300,7 @@ aclError Engine::elapsed(aclrtEvent from, aclrtEvent to, float* ms) {
                      "aclrtEventElapsedTime: the end event was recorded " + std::to_string(start - end) +
                          " ns before the start event");
   }
-  *ms = static_cast<float>(static_cast<double>(end - start) * 1e-6);
+  *ms = static_cast<float>(static_cast<double>(end - start) * 1e-6 * faults().elapsed_factor());
   return ACL_SUCCESS;
 }
 

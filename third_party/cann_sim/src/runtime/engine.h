@@ -43,6 +43,9 @@ class Engine {
   // `timeout_ms`: -1 waits without limit, 0 only looks; virtual time, like every time-out here.
   aclError synchronize_stream(int device, aclrtStream stream, int32_t timeout_ms);
   aclError synchronize_device(int device, int32_t timeout_ms);
+  // Forgets all errors of the device and of its streams; nothing may be waiting.
+  aclError reset_device(int device);
+  aclError check_device(int device);  // the error that has cost the device, if one has
   aclError query_stream(int device, aclrtStream stream, bool* complete);
   aclError describe_stream(int device, aclrtStream stream, uint32_t* number, uint32_t* priority,
                            uint32_t* flags);
@@ -84,6 +87,8 @@ class Engine {
     L2Cache l2;
     std::shared_ptr<Stream> default_stream;
     uint32_t streams = 1;
+    aclError lost = ACL_SUCCESS;  // what every call is answered with after a fault that cost the device
+    std::string lost_text;
   };
 
   // engine.cpp
@@ -97,7 +102,8 @@ class Engine {
       return set_error(error.code(), error.what());
     }
   }
-  // These throw CallError for a handle that is null or not alive.
+  // These throw CallError for a handle that is null or not alive, and for a stream of another device or of
+  // one that is lost.
   std::shared_ptr<Stream> find_stream(int device, aclrtStream stream, const char* call);
   std::shared_ptr<Event> find_event(aclrtEvent event, const char* call);
   std::shared_ptr<Notify> find_notify(aclrtNotify notify, const char* call);
@@ -119,6 +125,7 @@ class Engine {
   int64_t touch_memory(Stream& stream, Pending& task, int64_t start_ns);
   void note_writes(const std::vector<Range>& ranges, int64_t time_ns);  // for waits for a value
   void finish(Stream& stream, Pending& task, int64_t start_ns, int64_t end_ns);
+  void refuse_lost(int device) const;  // throws CallError
   static void fail(Stream& stream, int code, const std::string& text);
 
   // engine_wait.cpp

@@ -179,6 +179,11 @@ int64_t Engine::perform(Stream& stream, Pending& task, int64_t start_ns) {
     }
   } catch (const DeviceError& error) {
     fail(stream, error.code(), error.what());
+    Device& device = devices_[stream.device];
+    if (error.loses_device && !device.lost) {
+      device.lost = error.code();
+      device.lost_text = error.what();
+    }
   } catch (const std::exception& error) {
     fail(stream, ACL_ERROR_RT_INTERNAL_ERROR, task.task.name + ": " + error.what());
   }
@@ -202,11 +207,12 @@ int64_t Engine::touch_memory(Stream& stream, Pending& task, int64_t start_ns) {
   for (const Range& r : effect.zeroed) memory_.fill_zero(reinterpret_cast<void*>(r.begin), r.end - r.begin);
   if (!effect.stamped && !effect.writes.empty()) memory_.written(effect.writes);
 
-  L2Cache& l2 = devices_[stream.device].l2;
-  const double warm = l2.resident(effect.reads);
-  l2.touch(effect.reads);
-  l2.touch(effect.writes);
-  l2.touch(effect.zeroed);
+  const double warm = devices_[stream.device].l2.resident(effect.reads);
+  for (const auto* ranges : {&effect.reads, &effect.writes, &effect.zeroed}) {
+    if (ranges->empty()) continue;  // each list lies in the memory of one device, whose cache it passes
+    const int owner = memory_.device_of(reinterpret_cast<void*>(ranges->front().begin));
+    devices_[owner].l2.touch(*ranges);
+  }
   std::copy(std::begin(effect.pipe_busy_ns), std::end(effect.pipe_busy_ns), task.record.pipe_busy_ns);
 
   const auto ideal = std::llround(effect.cold_ns * (1 - warm) + effect.warm_ns * warm);

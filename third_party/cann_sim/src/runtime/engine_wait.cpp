@@ -104,6 +104,7 @@ aclError Engine::synchronize_stream(int device, aclrtStream handle, int32_t time
 
 aclError Engine::synchronize_device(int device, int32_t timeout_ms) {
   return call([&](Lock& lock) -> aclError {
+    refuse_lost(device);
     const int64_t limit_ns = limit(timeout_ms);
     aclError first = ACL_SUCCESS;
     const auto streams = streams_;  // another thread may create or destroy one while this one waits
@@ -148,7 +149,9 @@ aclError Engine::synchronize_event(aclrtEvent handle, int32_t timeout_ms) {
     host_.join(record->time_ns);
     host_.spend(config_.host_sync_ns);
     const auto stream = record->stream.lock();
-    return stream ? take_stream_error(*stream) : ACL_SUCCESS;
+    if (!stream) return ACL_SUCCESS;
+    refuse_lost(stream->device);
+    return take_stream_error(*stream);
   });
 }
 

@@ -5,33 +5,42 @@
 
 #include "runtime/config.h"
 #include "runtime/faults.h"
+#include "runtime/soc.h"
 
 namespace cann_sim {
 namespace {
 
-std::string key_of(const Function& function, uint32_t blocks, const std::string& arguments) {
-  std::string key(reinterpret_cast<const char*>(&function.number), sizeof function.number);
+std::string key_of(int device, const Function& function, uint32_t blocks, const std::string& arguments) {
+  std::string key(reinterpret_cast<const char*>(&device), sizeof device);
+  key.append(reinterpret_cast<const char*>(&function.number), sizeof function.number);
   key.append(reinterpret_cast<const char*>(&blocks), sizeof blocks);
   return key + arguments;
 }
 
 }  // namespace
 
-Effect LaunchCache::execute(const Function& function, uint32_t blocks, const std::string& arguments,
-                            Memory& memory) {
+Effect LaunchCache::execute(int device, const Function& function, uint32_t blocks,
+                            const std::string& arguments, Memory& memory) {
   const auto fail = [&](const std::string& text) {
     memory.written_anywhere();
     return DeviceError(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, "kernel " + function.entry + ": " + text);
   };
-  if (faults().kernel_fails(function.entry)) throw fail("faults on demand (CANN_SIM_FAULTS)");
+  if (faults().kernel_fails(function.entry, blocks)) throw fail("faults on demand (CANN_SIM_FAULTS)");
+  if (faults().device_fails(function.entry, blocks)) {
+    DeviceError lost = fail("faults on demand (CANN_SIM_FAULTS); device " + std::to_string(device) +
+                            " refuses everything until it is reset");
+    lost.loses_device = true;
+    throw lost;
+  }
   hivm::Launch launch;
   launch.entry = function.entry;
   launch.blocks = blocks;
   launch.arguments = arguments.data();
   launch.argument_bytes = static_cast<uint32_t>(arguments.size());
+  launch.machine = soc().machine;
   launch.check_races = config().check_races;
   try {
-    hivm::Report report = function.program->run(launch, memory);
+    hivm::Report report = function.program->run(launch, DeviceMemory(memory, device));
     Effect effect;
     effect.cold_ns = report.cold_ns;
     effect.warm_ns = report.warm_ns;
@@ -49,9 +58,9 @@ Effect LaunchCache::execute(const Function& function, uint32_t blocks, const std
   }
 }
 
-Effect LaunchCache::run(const Function& function, uint32_t blocks, const std::string& arguments,
+Effect LaunchCache::run(int device, const Function& function, uint32_t blocks, const std::string& arguments,
                         Memory& memory) {
-  std::string key = key_of(function, blocks, arguments);
+  std::string key = key_of(device, function, blocks, arguments);
   const auto known = by_key_.find(key);
   if (known != by_key_.end()) {
     const auto entry = known->second;
@@ -66,7 +75,7 @@ Effect LaunchCache::run(const Function& function, uint32_t blocks, const std::st
   }
   executed_++;
   Entry entry;
-  entry.effect = execute(function, blocks, arguments, memory);
+  entry.effect = execute(device, function, blocks, arguments, memory);
   // Stamps have not moved since before the run: nothing but written() moves them, and the engine's lock is
   // held.
   entry.read_signature = memory.signature(entry.effect.reads);

@@ -25,7 +25,8 @@ class LaunchCache {
  public:
   explicit LaunchCache(size_t capacity) : capacity_(capacity) {}
   // Executes the launch or recognises it. Throws DeviceError when the kernel fails.
-  Effect run(const Function& function, uint32_t blocks, const std::string& arguments, Memory& memory);
+  Effect run(int device, const Function& function, uint32_t blocks, const std::string& arguments,
+             Memory& memory);
 
   uint64_t executed() const { return executed_; }
   uint64_t reused() const { return reused_; }
@@ -38,7 +39,7 @@ class LaunchCache {
   };
   using Entries = std::list<Entry>;  // most recent first
 
-  static Effect execute(const Function& function, uint32_t blocks, const std::string& arguments,
+  static Effect execute(int device, const Function& function, uint32_t blocks, const std::string& arguments,
                         Memory& memory);
 
   const size_t capacity_;

@@ -47,7 +47,7 @@ aclError Memory::allocate(int device, size_t bytes, void** address) {
     return set_error(ACL_ERROR_INVALID_PARAM, "allocation needs an address to fill and a size above 0");
   }
   const std::lock_guard lock(mutex_);
-  if (faults().allocation_fails(bytes)) {
+  if (faults().allocation_fails(bytes, ++allocations_)) {
     return set_error(ACL_ERROR_RT_MEMORY_ALLOCATION,
                      "allocation of " + std::to_string(bytes) + " bytes fails on demand (CANN_SIM_FAULTS)");
   }
@@ -129,6 +129,24 @@ bool Memory::contains(const void* begin, const void* end) const {
   const std::lock_guard lock(mutex_);
   const Block* block = find(device_, reinterpret_cast<uint64_t>(begin));
   return block && begin <= end && reinterpret_cast<uint64_t>(end) <= block->end;
+}
+
+bool Memory::visible(int device, const void* begin, const void* end) const {
+  const std::lock_guard lock(mutex_);
+  const Block* block = find(device_, reinterpret_cast<uint64_t>(begin));
+  if (!block || begin > end || reinterpret_cast<uint64_t>(end) > block->end) return false;
+  return block->device == device || peers_.count({device, block->device}) != 0;
+}
+
+int Memory::device_of(const void* address) const {
+  const std::lock_guard lock(mutex_);
+  const Block* block = find(device_, reinterpret_cast<uint64_t>(address));
+  return block ? block->device : -1;
+}
+
+void Memory::enable_peer(int device, int peer) {
+  const std::lock_guard lock(mutex_);
+  peers_.insert({device, peer});
 }
 
 bool Memory::is_pinned(const void* address) const {

@@ -9,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "hivm/kernel.h"
@@ -29,6 +31,11 @@ class Memory final : public hivm::GlobalMemory {
   uint64_t used(int device) const;  // bytes, whole pages
 
   bool contains(const void* begin, const void* end) const override;
+  // The same, and a kernel on `device` may touch it: its own memory, or that of a device it has peer access
+  // to.
+  bool visible(int device, const void* begin, const void* end) const;
+  int device_of(const void* address) const;   // -1 for an address outside device memory
+  void enable_peer(int device, int peer);     // `device` may touch the memory of `peer` from now on
   bool is_pinned(const void* address) const;  // inside an allocation of allocate_host
 
   // Whether every byte is known to be zero, without reading it. False means only "not known". Empty ranges
@@ -62,8 +69,23 @@ class Memory final : public hivm::GlobalMemory {
   mutable std::mutex mutex_;
   const uint64_t capacity_;
   Blocks device_, host_;
+  std::set<std::pair<int, int>> peers_;  // (device, whose memory it may touch)
+  uint64_t allocations_ = 0;
   std::vector<std::unique_ptr<Arena>> arenas_;
   Content content_;
+};
+
+// Global memory as the kernels of one device may touch it.
+class DeviceMemory final : public hivm::GlobalMemory {
+ public:
+  DeviceMemory(const Memory& memory, int device) : memory_(memory), device_(device) {}
+  bool contains(const void* begin, const void* end) const override {
+    return memory_.visible(device_, begin, end);
+  }
+
+ private:
+  const Memory& memory_;
+  const int device_;
 };
 
 }  // namespace cann_sim

@@ -12,6 +12,7 @@
 #include "runtime/kernels.h"
 #include "runtime/launch_cache.h"
 #include "runtime/runtime.h"
+#include "runtime/soc.h"
 
 using namespace cann_sim;
 
@@ -44,7 +45,7 @@ rtError_t rtGetSocVersion(char* text, uint32_t capacity) {
 
 rtError_t rtGetAiCoreCount(uint32_t* count) {
   if (!count) return null_argument("rtGetAiCoreCount", "count");
-  *count = costs::kCubeCores;
+  *count = static_cast<uint32_t>(soc().machine.cube_cores);
   return RT_ERROR_NONE;
 }
 
@@ -82,7 +83,7 @@ rtError_t rtKernelLaunch(const void* stub, uint32_t blocks, void* args, uint32_t
                                                      std::to_string(blocks) +
                                                      " blocks; 1 to 65535 are allowed");
   }
-  if (faults().launch_fails(function->entry)) {
+  if (faults().launch_fails(function->entry, blocks)) {
     return set_error(ACL_ERROR_RT_INTERNAL_ERROR,
                      "rtKernelLaunch: kernel " + function->entry + " is refused on demand (CANN_SIM_FAULTS)");
   }
@@ -90,8 +91,9 @@ rtError_t rtKernelLaunch(const void* stub, uint32_t blocks, void* args, uint32_t
   task.kind = TaskKind::Kernel;
   task.name = function->entry;
   task.blocks = blocks;
-  task.run = [function, blocks, arguments = std::string(static_cast<const char*>(args), args_size)] {
-    return launches().run(*function, blocks, arguments, runtime().memory());
+  task.run = [device = current_device(), function, blocks,
+              arguments = std::string(static_cast<const char*>(args), args_size)] {
+    return launches().run(device, *function, blocks, arguments, runtime().memory());
   };
   return runtime().submit(stream, std::move(task));
 }

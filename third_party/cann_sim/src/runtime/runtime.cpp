@@ -8,6 +8,7 @@
 #include "runtime/costs.h"
 #include "runtime/device.h"
 #include "runtime/engine.h"
+#include "runtime/soc.h"
 #include "runtime/task_log.h"
 
 namespace cann_sim {
@@ -18,6 +19,8 @@ double bytes_in(const std::vector<Range>& ranges) {
   for (const Range& r : ranges) sum += static_cast<double>(r.end - r.begin);
   return sum;
 }
+
+double hbm_bytes_per_ns() { return soc().machine.hbm_gbs * costs::kHbmShare; }
 
 // fork() must not copy a lock that another thread holds: the child would hang at its first call, even one
 // made by a destructor at exit.
@@ -65,8 +68,8 @@ Runtime& runtime() {
 Effect traffic(std::vector<Range> reads, std::vector<Range> writes, double compute_ns) {
   const double read = bytes_in(reads), written = bytes_in(writes);
   Effect effect;
-  effect.cold_ns = std::max(compute_ns, (read + written) / costs::kHbmBytesPerNs);
-  effect.warm_ns = std::max(compute_ns, read / costs::kL2BytesPerNs + written / costs::kHbmBytesPerNs);
+  effect.cold_ns = std::max(compute_ns, (read + written) / hbm_bytes_per_ns());
+  effect.warm_ns = std::max(compute_ns, read / costs::kL2BytesPerNs + written / hbm_bytes_per_ns());
   effect.reads = std::move(reads);
   effect.writes = std::move(writes);
   return effect;
@@ -74,7 +77,7 @@ Effect traffic(std::vector<Range> reads, std::vector<Range> writes, double compu
 
 Effect zero_traffic(std::vector<Range> zeroed) {
   Effect effect;
-  effect.cold_ns = effect.warm_ns = bytes_in(zeroed) / costs::kHbmBytesPerNs;
+  effect.cold_ns = effect.warm_ns = bytes_in(zeroed) / hbm_bytes_per_ns();
   effect.zeroed = std::move(zeroed);
   return effect;
 }

@@ -56,6 +56,7 @@ class DeviceError : public std::runtime_error {
  public:
   DeviceError(int code, const std::string& message) : runtime_error(message), code_(code) {}
   int code() const { return code_; }
+  bool loses_device = false;  // the device answers every later call with this error, until it is reset
 
  private:
   int code_;  // an aclError

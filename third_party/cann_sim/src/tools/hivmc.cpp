@@ -6,11 +6,14 @@
 //   hivmc --micro-kernels   the table of micro-kernel families: pattern, pipe, types and ranks, separated by
 //   tabs hivmc module.mlir [--enable-...=...]... -o <dir>/<base>
 //
+// CANN_SIM_FAULTS may ask for a crash (runtime/faults.h).
+//
 // Errors go to stderr as "hivmc: error: line N: ..." with exit code 1 (2 for a wrong command line); then no
 // file is left behind.
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -22,6 +25,7 @@
 
 #include "hivm/elf_writer.h"
 #include "hivm/kernel.h"
+#include "runtime/faults.h"
 
 namespace {
 
@@ -125,8 +129,20 @@ void print_micro_kernels() {
   }
 }
 
+// Ends the process as a compiler with a bug would, if that was asked for.
+void fail_on_demand(const std::string& text) {
+  const std::string fault = cann_sim::faults().compile_fault(text);
+  if (fault.empty()) return;
+  std::cerr << "hivmc: " << fault << " on demand (CANN_SIM_FAULTS)" << std::endl;
+  if (fault == "hang") {
+    for (;;) pause();
+  }
+  std::raise(fault == "segv" ? SIGSEGV : SIGABRT);
+}
+
 void compile(const Options& options) {
   const std::string text = read_file(options.input);
+  fail_on_demand(text);
   const std::string object = hivm::compile_module(text);
   const size_t slash = options.output.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : options.output.substr(0, slash + 1);
