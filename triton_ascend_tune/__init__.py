@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from triton_ascend_tune.activation import install as install
     from triton_ascend_tune.activation import uninstall as uninstall
     from triton_ascend_tune.candidates.hints import hints as hints
+    from triton_ascend_tune.candidates.presets import get_autotune_cube_config as get_autotune_cube_config
+    from triton_ascend_tune.candidates.presets import get_autotune_cv_config as get_autotune_cv_config
+    from triton_ascend_tune.candidates.presets import get_autotune_vector_config as get_autotune_vector_config
+    from triton_ascend_tune.candidates.presets import get_max_configs as get_max_configs
+    from triton_ascend_tune.candidates.presets import max_autotune as max_autotune
     from triton_ascend_tune.key_mapping import key_map as key_map
     from triton_ascend_tune.measure.bench import do_bench as do_bench
     from triton_ascend_tune.measure.bench_npu import do_bench_npu as do_bench_npu
@@ -26,9 +31,28 @@ _LAZY = {
     "do_bench_npu": "triton_ascend_tune.measure.bench_npu",
     "options": "triton_ascend_tune.program_options",
     "hints": "triton_ascend_tune.candidates.hints",
+    "max_autotune": "triton_ascend_tune.candidates.presets",
+    "get_max_configs": "triton_ascend_tune.candidates.presets",
+    "get_autotune_vector_config": "triton_ascend_tune.candidates.presets",
+    "get_autotune_cube_config": "triton_ascend_tune.candidates.presets",
+    "get_autotune_cv_config": "triton_ascend_tune.candidates.presets",
 }
 
-__all__ = ["__version__", "do_bench", "do_bench_npu", "hints", "install", "key_map", "options", "uninstall"]
+__all__ = [
+    "__version__",
+    "do_bench",
+    "do_bench_npu",
+    "get_autotune_cube_config",
+    "get_autotune_cv_config",
+    "get_autotune_vector_config",
+    "get_max_configs",
+    "hints",
+    "install",
+    "key_map",
+    "max_autotune",
+    "options",
+    "uninstall",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
@@ -37,6 +38,16 @@ _REPLACED = {
     "triton.runtime.autotiling_tuner": "AutoTilingTuner",
     "triton.backends.ascend.runtime.autotuner": "AutoTilingTuner",
 }
+
+#: The module of 3.5-based triton-ascend builds that defines these functions, and the package that hands them on.
+_PRESETS_IN = ("triton.backends.ascend.runtime.autotuner", "triton.backends.ascend.runtime")
+_PRESETS = (
+    "max_autotune",
+    "get_max_configs",
+    "get_autotune_vector_config",
+    "get_autotune_cube_config",
+    "get_autotune_cv_config",
+)
 
 _log = logging.getLogger("triton_ascend_tune")
 _originals: dict[Any, Callable[..., None]] = {}
@@ -71,12 +82,17 @@ def install() -> bool:
 
 def uninstall() -> None:
     """Puts Triton's own constructors back. Tuners that exist keep their class; ones made from now on are stock."""
-    for module in _REPLACED:
-        import_hook.forget(module)
+    for awaited in (*_REPLACED, *_PRESETS_IN):
+        import_hook.forget(awaited)
     for cls, original in _originals.items():
         # Where somebody else has wrapped our constructor since, ours stays inside as a plain pass-through.
         if getattr(cls.__dict__["__init__"], "_triton_ascend_tune", None) is cls:
             cls.__init__ = original  # type: ignore[misc,unused-ignore]
+    for module in filter(None, map(sys.modules.get, _PRESETS_IN)):
+        for name in _PRESETS:
+            ours: Any = getattr(module, name, None)
+            if hasattr(ours, "_triton_ascend_tune"):
+                setattr(module, name, ours.__wrapped__)
     _originals.clear()
     _ways.clear()
     _problems.clear()
@@ -132,6 +148,27 @@ def _enter(way: str) -> None:
         _ways.append(way)
     for module in _REPLACED:
         import_hook.when_imported(module, _replace_in)
+    for module in _PRESETS_IN:
+        import_hook.when_imported(module, _replace_presets_in)
+
+
+def _replace_presets_in(module: ModuleType) -> None:
+    """Puts our ``max_autotune`` and what belongs to it in the place of triton-ascend's, if it has them."""
+    for name in _PRESETS:
+        function = getattr(module, name, None)
+        if function is not None and not hasattr(function, "_triton_ascend_tune"):
+            setattr(module, name, _our_preset(name, function))
+
+
+def _our_preset(name: str, function: Any) -> Any:
+    @functools.wraps(function)
+    def ours(*args: Any, **kwargs: Any) -> Any:
+        from triton_ascend_tune.candidates import presets
+
+        return getattr(presets, name)(*args, **kwargs)
+
+    ours._triton_ascend_tune = True  # type: ignore[attr-defined]
+    return ours
 
 
 def _replace_in(module: ModuleType) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from triton_ascend_tune.candidates import options
+from triton_ascend_tune.candidates import options, variants
 from triton_ascend_tune.candidates.search import Exhaustive, LocalSearch, Point, Seen, Staged
 
 
@@ -85,12 +85,12 @@ def test_a_tuning_that_is_out_of_time_still_had_a_first_batch() -> None:
 
 def test_options_are_changed_one_at_a_time() -> None:
     known = frozenset(options.ALLOWED)
-    changes = list(options.variants("vector", {}, doubles=True, known=known))
+    changes = list(variants.of_npu("vector", {}, doubles=True, known=known))
     assert {"multibuffer": False} in changes
     assert all(len(change) == 1 for change in changes)
     assert not any("tile_mix_cube_loop" in change for change in changes)
-    assert not any("multibuffer" in each for each in options.variants("vector", {}, doubles=False, known=known))
-    assert not any("multibuffer" in each for each in options.variants("vector", {"num_stages": 1}, True, known))
+    assert not any("multibuffer" in each for each in variants.of_npu("vector", {}, doubles=False, known=known))
+    assert not any("multibuffer" in each for each in variants.of_npu("vector", {"num_stages": 1}, True, known))
 
 
 def test_equal_binaries_are_recognised() -> None:

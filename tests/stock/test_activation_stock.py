@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -184,7 +185,7 @@ root = pathlib.Path(tempfile.mkdtemp())
 (root / "ascend" / "runtime").mkdir(parents=True)
 (root / "ascend" / "__init__.py").write_text("")
 (root / "ascend" / "runtime" / "__init__.py").write_text(
-    "from .autotuner import autotune\\nimport triton\\ntriton.autotune = autotune\\n")
+    "from .autotuner import autotune, max_autotune\\nimport triton\\ntriton.autotune = autotune\\n")
 (root / "ascend" / "runtime" / "autotuner.py").write_text('''
 from triton.runtime.autotuner import Autotuner
 class AutoTilingTuner(Autotuner):
@@ -193,6 +194,8 @@ class AutoTilingTuner(Autotuner):
         self.hints = hints or {}
 def autotune(configs, key, *, hints=None, do_bench=None):
     return lambda fn: AutoTilingTuner(fn, fn.arg_names, configs, key, None, None, hints=hints, do_bench=do_bench)
+def max_autotune(configs, key, kernel_type="mixcv", **tuning_params):
+    raise ValueError("theirs")
 ''')
 triton.backends.__path__.append(str(root))
 """
@@ -215,6 +218,30 @@ report([is_ours(tuner), tuner.hints, isinstance(tuner, triton.runtime.Autotuner)
 )
 def test_the_tuner_of_a_later_triton_ascend_is_replaced_in_both_orders(order: str, run_program: Any) -> None:
     assert run_program(STAND_IN + order + MAKE) == [True, {"axes": 1}, True, "AutoTilingTuner"]
+
+
+@pytest.mark.parametrize("install_first", [True, False])
+def test_max_autotune_of_a_later_triton_ascend_is_ours_until_uninstalled(install_first: bool, run_program: Any) -> None:
+    """By both names under which programs import it; ``uninstall`` gives theirs back."""
+    install = "import triton_ascend_tune; triton_ascend_tune.install(); "
+    order = "import triton.backends.ascend.runtime\n"
+    order = install + order if install_first else order + install
+    program = """
+    import triton
+    from triton.backends.ascend.runtime import max_autotune
+    from triton.backends.ascend.runtime.autotuner import max_autotune as same
+    def call(function):
+        try:
+            return function(configs=[], key=["n"])
+        except ValueError as error:
+            return str(error)[:30]
+    before = [call(max_autotune), call(same)]
+    triton_ascend_tune.uninstall()
+    import triton.backends.ascend.runtime as runtime
+    report([*before, call(runtime.max_autotune), call(runtime.autotuner.max_autotune)])
+    """
+    ours = "max_autotune: configs is empty"
+    assert run_program(STAND_IN + order + textwrap.dedent(program)) == [ours, ours, "theirs", "theirs"]
 
 
 def test_torch_still_sees_a_tuner_it_can_trace(run_program: Any) -> None:

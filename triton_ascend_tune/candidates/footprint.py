@@ -87,6 +87,16 @@ class Footprint:
             return need
         return replace(need, **{name: int(getattr(need, name) * self._factor(name)) for name in _MEMORIES})
 
+    def largest(self, values: Mapping[str, int]) -> int:
+        """Elements of the largest tile of a candidate; 1 if none is known."""
+        known = [symbol.evaluate(extent, {**self._trace.values, **values}) for extent in self._extents]
+        counts = [
+            math.prod(known[each] or 1 for each in places)
+            for places, step in zip(self._places, self._trace.steps)
+            if step.kind not in ("begin", "end")
+        ]
+        return max(counts, default=1)
+
     def learn(self, values: Mapping[str, int], reason: str) -> None:
         """Takes in why a candidate did not compile; anything but an overflow teaches nothing."""
         said = _OVERFLOW.search(reason)

@@ -35,6 +35,14 @@ class Hardware:
     any_tile: bool = True
     #: Vector cores that share one cube core, and so the work of a mixed kernel.
     vectors_per_cube: int = 2
+    backend: str = "npu"
+    #: The model of time that orders tiles, in nanoseconds: what starting a program, and an iteration, costs a core at
+    #: the least; bytes and multiply-adds of one core per nanosecond. Orders of magnitude: 1.6 TB/s over 40 vector
+    #: cores, and 16^3 products per cycle. Nothing else is concluded from them.
+    program_ns: float = 2000.0
+    iteration_ns: float = 600.0
+    bytes_per_ns: float = 40.0
+    products_per_ns: float = 7000.0
 
     def cores(self, cube: bool) -> int:
         """How many programs of a cube (or mixed) or of a vector kernel run at once."""
@@ -83,7 +91,23 @@ def cuda(arch: str, properties: dict[str, Any]) -> Hardware:
     # Vector tiles live in registers there: 64 Ki of 4 bytes on every SM since Kepler, of which a tile may use half.
     registers = 128 * KIB
     return Hardware(
-        arch, sms, sms, registers, shared, shared, shared, registers, align=16, max_programs=2**31 - 1, any_tile=False
+        arch,
+        sms,
+        sms,
+        registers,
+        shared,
+        shared,
+        shared,
+        registers,
+        align=16,
+        max_programs=2**31 - 1,
+        any_tile=False,
+        backend="cuda",
+        # A multiprocessor runs many programs at once, so that each costs it little.
+        program_ns=100.0,
+        iteration_ns=30.0,
+        bytes_per_ns=30.0,
+        products_per_ns=3000.0,
     )
 
 

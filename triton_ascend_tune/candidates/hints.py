@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from triton_ascend_tune import program_options
-from triton_ascend_tune.candidates import options, symbol
+from triton_ascend_tune.candidates import options, presets, symbol
 from triton_ascend_tune.candidates.axes import NAMES, Analysis, Axis
 from triton_ascend_tune.candidates.tiles import LIMITS
 
@@ -38,22 +38,6 @@ RESERVED = (
     "effort",
     "preset",
 )
-#: Preset -> the options whose values it lists.
-PRESETS: dict[str, dict[str, list[Any]]] = {
-    "vector": {"multibuffer": [True, False]},
-    "cube": {
-        "multibuffer": [True, False],
-        "unit_flag": [False, True],
-        "limit_auto_multi_buffer_of_local_buffer": ["no-limit", "no-l0c"],
-    },
-    "mix": {
-        "multibuffer": [True, False],
-        "set_workspace_multibuffer": [2, 4],
-        "enable_hivm_auto_cv_balance": [True],
-        "tile_mix_vector_loop": [2, 4],
-        "tile_mix_cube_loop": [2, 4],
-    },
-}
 #: Where a kernel keeps the hints that decorate it.
 ATTRIBUTE = "tune_hints"
 
@@ -139,9 +123,9 @@ def checked(given: Mapping[str, Any], function: Any) -> Hints:
         raise ValueError(f"hints.effort is {effort!r}; allowed: {', '.join(LIMITS)}")
     lists: dict[str, Sequence[Any]] = {}
     if (preset := given.get("preset")) is not None:
-        if preset not in PRESETS:
-            raise ValueError(f"hints.preset is {preset!r}; allowed: {', '.join(PRESETS)}")
-        lists.update({name: values for name, values in PRESETS[preset].items() if name in options.supported()})
+        if preset not in presets.SETS:
+            raise ValueError(f"hints.preset is {preset!r}; allowed: {', '.join(presets.SETS)}")
+        lists.update(presets.of_hint(preset))
     lists.update({name: value for name, value in given.items() if name not in RESERVED})
     return Hints(
         axes=axes,
@@ -153,7 +137,7 @@ def checked(given: Mapping[str, Any], function: Any) -> Hints:
         tunable=_tunable(given.get("tunable_parameter"), constexprs, runtime),
         generate=bool(given.get("auto_gen_config") or given.get("enable_ascend_autotune")),
         effort=effort,
-        lists={name: _values(name, values) for name, values in lists.items()},
+        lists={name: options.checked(name, values) for name, values in lists.items()},
     )
 
 
@@ -225,16 +209,6 @@ def _tunable(given: Any, constexprs: Sequence[str], runtime: Sequence[str]) -> t
                 f"hints.tunable_parameter contains unknown parameters: {name!r}; allowed: {', '.join(constexprs)}"
             )
     return tuple(dict.fromkeys(given))
-
-
-def _values(name: str, values: Any) -> tuple[Any, ...]:
-    if not isinstance(values, (list, tuple)) or not values:
-        raise ValueError(f"hint {name!r} must be a non-empty list/tuple of values to try, not {values!r}")
-    allowed = options.ALLOWED.get(name)
-    for value in values:
-        if allowed is not None and not any(type(value) is type(each) and value == each for each in allowed):
-            raise ValueError(f"Invalid value for {name!r}: {value!r}; allowed: {', '.join(map(repr, allowed))}")
-    return tuple(values)
 
 
 def applied(hints: Hints, analysis: Analysis) -> Analysis:

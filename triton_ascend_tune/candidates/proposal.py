@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from triton_ascend_tune.candidates import hints as hinting
-from triton_ascend_tune.candidates import options, rescue, tiles
+from triton_ascend_tune.candidates import options, presets, rescue, tiles, variants
 from triton_ascend_tune.candidates.axes import Analysis, analyse
 from triton_ascend_tune.candidates.footprint import Footprint
 from triton_ascend_tune.candidates.hardware import Hardware
@@ -119,8 +119,12 @@ class Proposal:
             raise CannotProposeError(_why_not(name, analysis))
         self._footprint = Footprint(analysis.trace, hardware)
         limit = max(1, self._hints.limit - taken)
+        kind = self._kind(analysis)
+        taken_options = {*self._given, *self._hints.lists}
         lists = self._hints.expanded({})
-        room = max(1, int(limit * (1.0 - KEPT_FOR_LATER)) // len(lists))
+        sets_warps = hardware.backend == "cuda" and "num_warps" not in taken_options
+        each = len(lists) * (len(variants.PER_THREAD[kind]) if sets_warps else 1)
+        room = max(1, int(limit * (1.0 - KEPT_FOR_LATER)) // each)
         try:
             proposed = tiles.propose(analysis, self._footprint, hardware, self._grid_of, room)
         except ValueError as error:
@@ -129,27 +133,39 @@ class Proposal:
             least = sorted(proposed.dropped, key=lambda each: sum(each[0].values()))
             reasons = "; ".join(list(dict.fromkeys(reason for _, reason in least))[:3])
             raise CannotProposeError(f"kernel {name}: no tile works: {reasons or 'there are none'}")
-        points = [Point(tile.values, chosen) for tile in proposed.chosen for chosen in lists]
+
+        def settings(values: Values) -> list[dict[str, Any]]:
+            """What is tried with every tile: the listed options, and on CUDA several numbers of warps."""
+            if not sets_warps:
+                return lists
+            warps = variants.warps_of_tile(kind, self._footprint.largest(values))
+            return [{**chosen, "num_warps": count} for chosen in lists for count in warps]
+
+        points = [Point(tile.values, chosen) for tile in proposed.chosen for chosen in settings(tile.values)]
         self.dropped = [(self._plain(values), reason) for values, reason in proposed.dropped[:SHOWN_DROPPED]]
         self._observed: set[tuple[Any, ...]] = set()
-        known = options.supported() if hardware.arch.startswith("Ascend") else frozenset()
-        kind = self._kind(analysis)
-        taken_options = {*self._given, *self._hints.lists}
+        known = options.supported() if hardware.backend == "npu" else frozenset()
+        modes = options.compile_modes(hardware.arch)
 
         def allowed(values: Values) -> bool:
             return not tiles.unusable(analysis, self._footprint, hardware, self._grid_of, values)
 
-        def variants(point: Point) -> list[Point]:
-            need = self._footprint.estimate(point.values)
-            doubles = self._footprint.moves_in_loops and need.doubled <= hardware.ub
-            changes = options.variants(kind, dict.fromkeys({*taken_options, *point.options}), doubles, known)
+        def around(point: Point) -> list[Point]:
+            taken = {*taken_options, *point.options}
+            if hardware.backend == "cuda":
+                warps = point.options.get("num_warps") if sets_warps else None
+                changes = variants.of_cuda(kind, taken, warps, self._footprint.moves_in_loops)
+            else:
+                need = self._footprint.estimate(point.values)
+                doubles = self._footprint.moves_in_loops and need.doubled <= hardware.ub
+                changes = variants.of_npu(kind, taken, doubles, known, modes)
             return [Point(point.values, {**point.options, **change}, "option") for change in changes]
 
         self._staged = Staged(
             points,
             limit,
             rescue=lambda seen: rescue.rescues(seen, analysis, self._footprint, hardware, allowed, known),
-            variants=variants,
+            variants=around,
             local=LocalSearch(proposed.ladders, allowed, seed) if proposed.left_out else None,
             batch=BATCH if self._budget is not None else 0,
             over=self._over,
@@ -188,17 +204,11 @@ class Proposal:
 
     def _expanded(self, user_configs: Sequence[Any]) -> list[Any]:
         """Every user config with every combination of the listed values; the config's other fields are kept."""
-        import copy
-
-        found = []
-        for config in user_configs:
-            for chosen in self._hints.expanded(config.kwargs):
-                changed = copy.copy(config)
-                changed.kwargs = {name: value for name, value in chosen.items() if name != "num_stages"}
-                if "num_stages" in chosen:
-                    changed.num_stages = chosen["num_stages"]
-                found.append(changed)
-        return found
+        return [
+            presets.with_settings(config, chosen)
+            for config in user_configs
+            for chosen in self._hints.expanded(config.kwargs)
+        ]
 
 
 #: Tiles between two looks at the clock, where the time for a tuning is limited.

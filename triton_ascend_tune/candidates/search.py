@@ -67,6 +67,7 @@ class Exhaustive(Proposer):
 class LocalSearch(Proposer):
     """Neighbours of the best: one parameter one step up or down its ladder. Ends where no neighbour is better.
 
+    A neighbour has the options of its centre.
     ``ladders``: parameter -> sizes in order. ``allowed``: whether values can work. ``seed``: of the neighbours' order.
     """
 
@@ -83,28 +84,28 @@ class LocalSearch(Proposer):
     def observe(self, seen: Sequence[Seen]) -> None:
         for each in seen:
             self._asked.add(each.point.identity)
-            if each.time is not None and not each.point.options:
+            if each.time is not None:
                 self._times[each.point.identity] = (each.time, each.point)
 
     def propose(self, room: int) -> list[Point]:
         best = sorted(self._times.values(), key=lambda pair: pair[0])[: self._centres]
         around: list[Point] = []
         for _, centre in best:
-            neighbours = [point for point in self._neighbours(centre.values) if point.identity not in self._asked]
+            neighbours = [point for point in self._neighbours(centre) if point.identity not in self._asked]
             self._random.shuffle(neighbours)
             around += [point for point in neighbours if point not in around]
         chosen = around[:room]
         self._asked.update(point.identity for point in chosen)
         return chosen
 
-    def _neighbours(self, centre: Values) -> Iterator[Point]:
+    def _neighbours(self, centre: Point) -> Iterator[Point]:
         for name, ladder in self._ladders.items():
-            below = [size for size in ladder if size < centre[name]][-1:]
-            above = [size for size in ladder if size > centre[name]][:1]
+            below = [size for size in ladder if size < centre.values[name]][-1:]
+            above = [size for size in ladder if size > centre.values[name]][:1]
             for size in (*below, *above):
-                values = {**centre, name: size}
+                values = {**centre.values, name: size}
                 if self._allowed(values):
-                    yield Point(values, origin=f"neighbour in {name}")
+                    yield Point(values, centre.options, f"neighbour in {name}")
 
 
 class Staged(Proposer):

@@ -35,12 +35,6 @@ RUNGS = 20
 ROUNDS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 ROUNDS_OF_TILED = (1, 2, 4)
 
-#: The model of time, in nanoseconds: what starting a program, and an iteration, costs at the least, and bytes and
-#: multiply-adds of one core per nanosecond. Orders of magnitude of an Ascend910B: 1.6 TB/s over 40 cores, and 16^3
-#: products per cycle. They order candidates; nothing else is concluded from them.
-PROGRAM_NS, ITERATION_NS = 2000.0, 600.0
-BYTES_PER_NS, PRODUCTS_PER_NS = 40.0, 7000.0
-
 Grid = Callable[[Mapping[str, int]], "tuple[int, ...] | None"]
 
 
@@ -283,12 +277,12 @@ def _cost(
             iterations *= math.ceil(math.ceil(length / tile) / max(1, _in_dim(grid, axis.grid_dim)))
         else:
             iterations *= math.ceil(length / tile)
-    work = max(need.moved / BYTES_PER_NS, need.products / PRODUCTS_PER_NS)
+    work = max(need.moved / hardware.bytes_per_ns, need.products / hardware.products_per_ns)
     # Moving and computing go on at the same time where there is memory to double what moves.
     overlaps = iterations > 1 and (analysis.is_cube or need.doubled <= hardware.ub)
     overlapped = 0.7 if overlaps else 1.0
     waves = math.ceil(programs / cores)
-    return waves * (PROGRAM_NS + iterations * (ITERATION_NS + work * overlapped))
+    return waves * (hardware.program_ns + iterations * (hardware.iteration_ns + work * overlapped))
 
 
 def _programs(analysis: Analysis, values: Mapping[str, int]) -> int:
