@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from triton_ascend_tune.values import Outcome
+from triton_ascend_tune.values import Candidate
 
 
-def config_names(outcomes: Sequence[Outcome]) -> list[str]:
+class OfCandidate(Protocol):
+    """An outcome, an entry of a contest: what belongs to one candidate."""
+
+    @property
+    def candidate(self) -> Candidate: ...
+
+
+def config_names(outcomes: Sequence[OfCandidate]) -> list[str]:
     """What tells the candidates apart: each config's kwargs, and the compile options in which they differ."""
     settings = [outcome.candidate.kwargs for outcome in outcomes]
     differing = {name for some in settings for name in some if any(_differs(some, name, other) for other in settings)}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from triton_ascend_tune import settings
 from triton_ascend_tune.measure.calibration import Calibration, calibrate
+from triton_ascend_tune.measure.faults import DeviceLostError, defect, first_line
 from triton_ascend_tune.measure.flush import make_flush
 from triton_ascend_tune.measure.timer import Timer
 from triton_ascend_tune.measure.trial import Trial
@@ -44,7 +45,8 @@ class Device(ABC):
     def timer(self, protocol: Protocol) -> AbstractContextManager[Timer]:
         """A timer with the flush and the gate of ``protocol``. The flush buffer exists once, until the context ends.
 
-        ``calibration.UnusableClockError`` if events give no times on this device.
+        ``calibration.UnusableClockError`` if events give no times on this device, ``faults.DeviceLostError`` if it does
+        not work (any more).
         """
 
     @abstractmethod
@@ -53,18 +55,34 @@ class Device(ABC):
 
 
 class DeviceTimer:
-    """The native timer, and under which conditions it measures."""
+    """The native timer, and under which conditions it measures.
 
-    def __init__(self, native: _native.EventTimer, conditions: Conditions) -> None:
+    ``defect``: tells after a failure why the device is lost, "" if it is not. If it is, ``run`` raises DeviceLostError,
+    and ``interruption`` blames no trial: whatever is launched from then on fails too, or worse, seems not to.
+    """
+
+    def __init__(self, native: _native.EventTimer, conditions: Conditions, defect: Callable[[], str]) -> None:
         self._native = native
         self._conditions = conditions
+        self._defect = defect
+        self._lost = False
 
     def run(self, trials: Sequence[Trial], order: Sequence[int], gated: bool = True) -> _native.Run:
-        return self._native.run(trials, order, gated)
+        try:
+            return self._native.run(trials, order, gated)
+        except Exception as error:
+            if not (found := self._defect()):
+                raise
+            self._lost = True
+            index = self._native.interruption[0] if self._native.interruption else order[0]
+            raise DeviceLostError(
+                f"the device is lost ({found}) since {trials[index].name or 'a candidate'} was launched: "
+                f"{first_line(error)}. Nothing that was measured just now is kept; start a new process."
+            ) from (error.__cause__ or error)
 
     @property
     def interruption(self) -> tuple[int, str] | None:
-        return self._native.interruption
+        return None if self._lost else self._native.interruption
 
     @property
     def conditions(self) -> Conditions:
@@ -98,13 +116,16 @@ class TorchDevice(Device):
     def timer(self, protocol: Protocol) -> Iterator[Timer]:
         from triton_ascend_tune import _native
 
+        if reason := defect(self._allocate):
+            raise DeviceLostError(f"nothing can be measured: the device is lost ({reason}); start a new process")
         known = self._calibration(protocol.gate)
         flush = make_flush(self._driver, protocol.flush, protocol.flush_bytes, self._allocate)
         prime = protocol.flush == "none"
         native = _native.EventTimer(
             self._runtime, flush.call, self._stream, gate=known.gate, prime=prime, trail=self.trail()
         )
-        yield DeviceTimer(native, Conditions(known.gate, known.problem, flush.nbytes, known.event_overhead_ms))
+        conditions = Conditions(known.gate, known.problem, flush.nbytes, known.event_overhead_ms)
+        yield DeviceTimer(native, conditions, functools.partial(defect, self._allocate))
 
     def synchronize(self) -> None:
         self._module.synchronize()

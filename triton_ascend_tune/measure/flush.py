@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from triton_ascend_tune.measure.faults import is_out_of_memory
+
 _ITEM_BYTES = 4  # the buffer is int32, as that of Triton's drivers
 #: Where there is no memory for the buffer a half is tried, and so on, down to this share.
 _SMALLEST_SHARE = 8
@@ -39,7 +41,9 @@ def make_flush(driver: Any, mode: str, nbytes: int, allocate: Callable[[int], An
         size = nbytes // share
         try:
             flush = _of_size(driver, mode, size, allocate, ask_driver=share == 1)
-        except RuntimeError as error:  # what torch raises where memory is short
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
             share *= 2
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             continue
