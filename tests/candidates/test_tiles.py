@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import Any
 
 import public_idioms
@@ -34,22 +33,17 @@ def sizes_of(found: tiles.Tiles, name: str) -> list[int]:
     return [tile.values[name] for tile in found.chosen]
 
 
-def test_large_square_matrices_are_bounded_and_quick() -> None:
-    def once() -> tuple[float, tiles.Tiles]:
-        start = time.process_time()
-        found = proposed(
-            public_idioms,
-            "matmul_block_ptr",
-            lambda v: (ceil(4096, v["BM"]), ceil(4096, v["BN"])),
-            M=4096,
-            N=4096,
-            K=4096,
-        )
-        return time.process_time() - start, found
+def test_large_square_matrices_look_at_few_combinations() -> None:
+    """Not at the product of what fits, which has millions; ``benchmarks/candidates.py`` says how long it takes."""
+    asked = 0
 
-    timed = [once() for _ in range(5)]
-    assert min(seconds for seconds, _ in timed) < 0.05
-    found = timed[0][1]
+    def grid(values: Any) -> tuple[int, ...]:
+        nonlocal asked
+        asked += 1
+        return ceil(4096, values["BM"]), ceil(4096, values["BN"])
+
+    found = proposed(public_idioms, "matmul_block_ptr", grid, M=4096, N=4096, K=4096)
+    assert 0 < asked <= 2 * tiles.MAX_COMBINATIONS
     assert 16 <= len(found.chosen) <= 64
     for tile in found.chosen:
         assert tile.values["BM"] * tile.values["BN"] * 4 <= A2.l0c
@@ -123,13 +117,3 @@ def test_tiles_are_powers_of_two_where_triton_demands_it() -> None:
     chip = hardware.cuda("90", {"multiprocessor_count": 132, "max_shared_mem": 232_448})
     found = proposed(worked_examples, "e1", lambda v: (ceil(1_000_003, v["BS"]),), chip=chip, n=1_000_003)
     assert all(math.log2(size).is_integer() for size in sizes_of(found, "BS"))
-
-
-def test_each_known_part_has_memories_and_an_unknown_one_is_refused() -> None:
-    for arch in hardware.PARTS:
-        chip = hardware.known(arch)
-        assert min(chip.ub, chip.l1, chip.l0a, chip.l0b, chip.l0c, chip.vector_cores, chip.cube_cores) > 0
-    asked = hardware.known("Ascend910B3", {"num_aicore": 7, "num_vectorcore": 14})
-    assert (asked.cube_cores, asked.vector_cores) == (7, 14)
-    with pytest.raises(ValueError, match="no on-chip memory sizes are known for 'Nothing1'"):
-        hardware.known("Nothing1")
