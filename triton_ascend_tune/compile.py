@@ -12,9 +12,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from triton_ascend_tune import isolation
+from triton_ascend_tune.compiler_process import CompilerEndedError
 from triton_ascend_tune.failures import is_about_candidate, passes
 from triton_ascend_tune.tracebacks import forget_tracebacks
 from triton_ascend_tune.values import Candidate
+from triton_ascend_tune.watchdog import CompileTimeoutError
 
 _log = logging.getLogger("triton_ascend_tune")
 
@@ -80,6 +83,8 @@ def _failed(candidate: Candidate, error: Exception) -> Compiled:
     _log.debug("%s does not compile", candidate.config, exc_info=error)
     # A traceback holds the frames of compiler and tuner, and so the tensors of the call, while the error is kept.
     forget_tracebacks(error)
+    if isinstance(error.__context__, (CompilerEndedError, CompileTimeoutError)):
+        error = error.__context__  # triton-ascend words whatever a stage raises anew
     return Compiled(candidate, error=error)
 
 
@@ -96,6 +101,7 @@ def compiles_ahead(fn: Any) -> bool:
     return isinstance(fn, JITFunction)
 
 
+@isolation.compilers()
 def warmup(fn: Any, args: Sequence[Any], call: dict[str, Any]) -> Any:
     """``fn.warmup``, also for heuristics of a Triton before 3.6, which have none. ``args`` may be dtypes."""
     from triton.runtime.autotuner import Heuristics

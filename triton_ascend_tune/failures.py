@@ -13,7 +13,9 @@ from triton.compiler.errors import CompilationError
 from triton.errors import TritonError
 from triton.runtime.errors import OutOfResources
 
+from triton_ascend_tune.compiler_process import CompilerEndedError
 from triton_ascend_tune.values import Outcome, Stage
+from triton_ascend_tune.watchdog import CompileTimeoutError
 
 try:  # Triton 3.6 and newer
     from triton.runtime.errors import AutotunerError as _AutotunerError
@@ -39,7 +41,7 @@ _BITS_PER_KIB = 8 * 1024
 
 #: In a compiler's message: what the machine lacked at that moment, so that the same compilation may succeed later.
 _PASSING = re.compile(
-    r"No space left|Cannot allocate memory|No such file|Permission denied|timed out|died with|Killed|"
+    r"No space left|Cannot allocate memory|No such file|Permission denied|timed out|died with|ended by SIG|Killed|"
     r"Too many open files|Resource temporarily unavailable",
     re.IGNORECASE,
 )
@@ -74,8 +76,8 @@ def is_about_candidate(error: BaseException) -> bool:
 
 def stage_of(error: BaseException, otherwise: Stage) -> Stage:
     """``Stage.COMPILE`` for an error of a compiler, wherever it came up; else ``otherwise``."""
-    compiler = isinstance(error, (CompilationError, subprocess.CalledProcessError))
-    return Stage.COMPILE if compiler or type(error).__name__ in _COMPILE_ERRORS else otherwise
+    compiler = (CompilationError, CompilerEndedError, CompileTimeoutError, subprocess.CalledProcessError)
+    return Stage.COMPILE if isinstance(error, compiler) or type(error).__name__ in _COMPILE_ERRORS else otherwise
 
 
 def passes(error: BaseException) -> bool:

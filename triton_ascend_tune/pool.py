@@ -17,7 +17,7 @@ from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from typing import Any
 
-from triton_ascend_tune import settings
+from triton_ascend_tune import isolation, settings
 from triton_ascend_tune.watchdog import WatchedExecutor
 
 #: Where Triton 3.5 and newer keep their mode.
@@ -43,10 +43,19 @@ class FutureKernel:
 @contextmanager
 def promised(jit: Any, workers: int) -> Iterator[None]:
     """Within, ``jit.run(warmup=True)`` of this thread returns promises (or kernels that exist), with ``result()``."""
-    executor = WatchedExecutor(workers, settings.compile_timeout())
+    processes = isolation.current()
+    if processes is None:
+        executor = WatchedExecutor(workers, settings.compile_timeout())
+    else:
+        executor = WatchedExecutor(workers, begin=processes.enter)  # they mind the limit themselves
     try:
         with _triton_promises(executor) if _has_async_mode() else _own_promises(jit, executor):
-            yield
+            try:
+                yield
+            except BaseException:
+                if processes is not None:
+                    processes.give_up()
+                raise
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
 

@@ -22,7 +22,8 @@ because a program may have set it from Python.
 ==============================  ========================================================================================
 
 ``TRITON_ASCEND_TUNE_COMPILE_TIMEOUT``: seconds after which a compiler that has not ended is killed, and its candidate
-has failed; default: no limit.
+has failed; default: no limit. ``TRITON_ASCEND_TUNE_ISOLATE``: ``1`` compiles candidates in processes of their own, so
+that one that crashes, or hangs longer than that, is a failed candidate even if Triton itself does; default off.
 
 How times are taken, unless a program says otherwise (``triton_ascend_tune.options`` describes each):
 
@@ -61,6 +62,7 @@ CACHE = "TRITON_CACHE_AUTOTUNING"
 WORKERS = "TRITON_ASCEND_TUNE_WORKERS"
 BUSY = "TRITON_ASCEND_TUNE_BUSY"
 COMPILE_TIMEOUT = "TRITON_ASCEND_TUNE_COMPILE_TIMEOUT"
+ISOLATE = "TRITON_ASCEND_TUNE_ISOLATE"
 SECONDS = "TRITON_ASCEND_TUNE_SECONDS"
 ALL_BLOCKS = "TRITON_ALL_BLOCKS_PARALLEL"
 
@@ -188,6 +190,34 @@ def compile_timeout() -> float | None:
     if not 0.0 < seconds < float("inf"):
         raise _illegal(COMPILE_TIMEOUT, value, ["above 0"], "a number of seconds,")
     return seconds
+
+
+def isolate() -> bool:
+    """Whether candidates are compiled in processes of their own."""
+    return _boolean(ISOLATE, default=False)
+
+
+def environment() -> dict[str, str]:
+    """All variables, for another process."""
+    return dict(os.environ)
+
+
+def adopt(variables: dict[str, str]) -> None:
+    """Makes ``variables``, another process's, this one's."""
+    if dict(os.environ) != variables:
+        os.environ.clear()
+        os.environ.update(variables)
+
+
+def uses_ir_locations() -> bool:
+    """Whether Triton is told to make new locations from its modules while it compiles."""
+    return bool(_knob("compilation", "use_ir_loc") or _read("USE_IR_LOC"))
+
+
+def stages_hook() -> Any:
+    """The program's function that may change a backend's stages (Triton 3.5 and newer); None without one."""
+    runtime = getattr(getattr(sys.modules.get("triton"), "knobs", None), "runtime", None)
+    return getattr(runtime, "add_stages_inspection_hook", None)
 
 
 def busy() -> str:

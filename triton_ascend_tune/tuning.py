@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from triton_ascend_tune import choose, contest, flights, grid, pool, prune, settings, trials
+from triton_ascend_tune import choose, contest, flights, grid, isolation, pool, prune, settings, trials
 from triton_ascend_tune.candidates import rounds
 from triton_ascend_tune.compile import Compiled, compile_candidates, compiles_ahead
 from triton_ascend_tune.hooks import Hooks
@@ -42,6 +42,7 @@ class Tuning:
     simulated: bool | None = None
 
 
+@isolation.compilers()
 def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Place, stages: Stages) -> Tuning:
     """Finds out what is not known of the survivors, chooses, and runs the hooks that belong to a tuning."""
     start = time.perf_counter()
@@ -107,6 +108,7 @@ def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Pl
     )
 
 
+@isolation.compilers()
 def first_that_works(tuner: Any, survivors: Sequence[Any], call: Call) -> Any:
     """The first of ``survivors`` that can be compiled for ``call``; nothing is measured and nothing remembered."""
     for candidate in candidates_of(tuner, survivors):

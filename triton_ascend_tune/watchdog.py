@@ -26,11 +26,11 @@ class CompileTimeoutError(Exception):
 class WatchedExecutor(ThreadPoolExecutor):
     """Threads whose jobs end with CompileTimeoutError after ``limit_s`` seconds, if they wait for programs then.
 
-    A job that computes by itself is not stopped. ``limit_s`` None: no limit.
+    A job that computes by itself is not stopped. ``limit_s`` None: no limit. ``begin``: what each thread does first.
     """
 
-    def __init__(self, workers: int, limit_s: float | None = None) -> None:
-        super().__init__(workers, thread_name_prefix="triton-ascend-tune-compile")
+    def __init__(self, workers: int, limit_s: float | None = None, begin: Callable[[], None] | None = None) -> None:
+        super().__init__(workers, thread_name_prefix="triton-ascend-tune-compile", initializer=begin)
         self._limit_s = limit_s
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
