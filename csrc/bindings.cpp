@@ -10,6 +10,7 @@
 
 #include "acl_runtime.h"
 #include "cuda_runtime.h"
+#include "dispatch.h"
 #include "event_timer.h"
 #include "stream_gate.h"
 
@@ -221,6 +222,10 @@ void bind_timer(nb::module_& m) {
 }  // namespace tat
 
 NB_MODULE(_native, m) {
+  // nanobind's types and ours are one for the whole process. (From Python 3.12 on the import itself refuses.)
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    throw nb::import_error("triton_ascend_tune._native works in the main interpreter only, like torch");
+  }
 #ifdef NDEBUG
   // A timer that some global still holds when the interpreter ends is no news to the user.
   nb::set_leak_warnings(false);
@@ -230,4 +235,5 @@ NB_MODULE(_native, m) {
   tat::bind_runtime(m);
   tat::bind_run(m);
   tat::bind_timer(m);
+  if (!tat::add_dispatch(m.ptr())) throw nb::python_error();
 }

@@ -118,7 +118,7 @@ def test_one_warning_for_a_kernel_that_keeps_tuning(world: World, caplog: Any) -
         for n in range(1, 80):
             add(tuned, n=n, dtype=torch.float16 if n == 7 else torch.float32)
     assert [record.message for record in caplog.records] == [
-        "kernel add_kernel has been tuned 32 times in this process; its key differs in n (31 values), "
+        "kernel add_kernel has been tuned 32 times in this process; its key differs in n (32 values), "
         "x_ptr.dtype (2 values), y_ptr.dtype (2 values). If near values can share a choice, map them: "
         "triton_ascend_tune.key_map(n='power_of_two')"
     ]

@@ -101,3 +101,54 @@ class EventTimer:
     def events_created(self) -> int: ...
     @property
     def events_idle(self) -> int: ...
+
+class Hits:
+    """The calls of one tuner that are launched without its general path; see triton_ascend_tune/dispatch.py.
+
+    ``hits(tuner, *args, grid=..., warmup=..., **keywords)`` does what the tuner's ``run`` does.
+    """
+
+    touch: Callable[[tuple[object, ...]], object] | None
+    """Called with the key of each winner that is used."""
+
+    def __init__(
+        self,
+        driver: object,
+        active: object,
+        current_device: Callable[[], int],
+        keys: object,
+        run: Callable[..., object],
+        subscript: Callable[..., object],
+    ) -> None:
+        """The hits hold while ``driver.active`` is ``active`` and the tuner's ``keys`` are ``keys``.
+
+        ``run``: what the tuner's ``run`` must be for ``tuner[grid](...)`` to come here; otherwise that goes the way of
+        ``subscript``, the stock ``__getitem__``.
+        """
+
+    @property
+    def active(self) -> object: ...
+    def __call__(self, tuner: object, *args: object, **keywords: object) -> object: ...
+    def launcher(self, tuner: object, grid: object) -> Callable[..., object]:
+        """What ``tuner[grid]`` returns."""
+
+    def learn(
+        self,
+        args: tuple[object, ...],
+        keywords: dict[str, object],
+        device: int,
+        limit: int,
+        parts: Callable[[], tuple[tuple[int, int], ...]],
+        hit: Callable[[], tuple[object, ...] | None],
+    ) -> bool:
+        """Makes a call a hit; False if it cannot be one.
+
+        ``limit``: so many hits of one way of calling make room for new ones. ``parts``: called for a new way of
+        calling. ``hit``: called if the call's key can be told; None for no hit.
+        """
+
+    def forget(self, key: tuple[object, ...]) -> None:
+        """Drops all hits on the winner with this key."""
+
+    def count(self) -> int:
+        """How many calls are hits."""

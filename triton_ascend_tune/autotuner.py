@@ -1,6 +1,9 @@
 """The tuner: the only subclass of Triton's own, which strings the stages of a tuning together.
 
-    call -> key -> memory --hit--> launch
+    call -> hit? -> launch                                                 (native; see ``dispatch``)
+             | not one
+             v
+            key -> memory --known--> launch, a hit from now on
                      | miss
                      v
         prune -> compile -> measure -> choose -> remember -> launch
@@ -15,17 +18,16 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from triton_ascend_tune import generate, settings
-from triton_ascend_tune.key import Key, stock_key, unknown_names
+from triton_ascend_tune import dispatch, generate, settings
+from triton_ascend_tune.key import Key, unknown_names
 from triton_ascend_tune.key_mapping import ATTRIBUTE as MAPS
 from triton_ascend_tune.launch import Call, explain_missing, merge, named_arguments
 from triton_ascend_tune.plan import Place, Plan
-from triton_ascend_tune.stock import heuristics_below, is_default, jit_function, resets_a_lone_survivor
+from triton_ascend_tune.stock import heuristics_below, is_default, resets_a_lone_survivor
 from triton_ascend_tune.values import Outcome, Protocol, Verdict
 
 TYPE_CHECKING = False
@@ -33,12 +35,8 @@ if TYPE_CHECKING:
     from triton_ascend_tune.hooks import Hooks
     from triton_ascend_tune.prune import Pruned
     from triton_ascend_tune.stages import Stages
-    from triton_ascend_tune.tuning import Tuning
 
 _log = logging.getLogger("triton_ascend_tune")
-
-#: So many tunings of one kernel in one process look like lengths that should share a choice.
-MANY_TUNINGS = 32
 
 
 class Tuner:
@@ -84,6 +82,8 @@ class Tuner:
     _plan: Plan | None = None
     #: What is left to us to propose.
     _request: generate.Request | None = None
+    #: What we put into ``configs`` last.
+    _proposed: list[Any] | None = None
     #: Tunings in which something was measured.
     _tunings: int = 0
 
@@ -95,37 +95,66 @@ class Tuner:
         given: Callable[..., Any] | None = self.__dict__.get("_do_bench")
         return given if given is not None else driver.active.get_benchmarker()
 
+    def __getitem__(self, grid: Any) -> Callable[..., Any]:
+        """``tuner[grid](...)`` launches over ``grid``, as in stock Triton."""
+        plan = self._plan
+        if plan is None or plan.hits is None:
+            return self.stock.__getitem__(self, grid)  # type: ignore[no-any-return]
+        return plan.hits.launcher(self, grid)  # type: ignore[no-any-return]
+
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Launches the kernel with the config chosen for these arguments, after choosing it if need be.
 
         Returns what the kernel's launch returns. Is the stock ``run`` on targets that this package does not act on.
         """
         plan = self._plan
+        if plan is None or plan.hits is None:
+            return self._general(*args, **kwargs)
+        return plan.hits(self, *args, **kwargs)
+
+    def _general(self, *args: Any, **kwargs: Any) -> Any:
+        """``run`` for a call that is no hit. It is one afterwards, if ``dispatch`` can make it one."""
+        plan = self._plan
         if plan is None or plan.keys is not self.keys:
             plan = self._prepare(args, kwargs)
         place = plan.place()
         if place is None:
             return self.stock.run(self, *args, **kwargs)
-        request = self._request
-        if request is not None and not request.asks(args, kwargs):
-            request = None
-        if request is None and len(self.configs) == 1:
+        request, rule, key = self._request, dispatch.ANY, ()
+        if request is None or not request.asks(args, kwargs):
+            if request is not None and self.configs is self._proposed:
+                self.configs = request.stock_configs  # this call leaves nothing open to propose
+            rule = dispatch.LONE if len(self.configs) == 1 else dispatch.SEVERAL
+        if rule == dispatch.LONE:
             config = self.configs[0]
             self.nargs = None
         else:
-            key = plan.key(place.label, *args, **kwargs)
-            try:
-                config = self.cache.get(key)
-            except TypeError:  # something in the key cannot be hashed
-                key = plan.hashable(key)
-                config = self.cache.get(key)
-            if config is None:
-                config = self._tune_once(Call(args, named_arguments(self.arg_names, args), kwargs), key, plan, place)
+            config, key = self._winner(args, kwargs, plan, place)
         self.best_config = config
         keywords = merge(kwargs, config.all_kwargs(), self.arg_names)
         if config.pre_hook is not None:
             config.pre_hook({**named_arguments(self.arg_names, args), **keywords})
-        return self._launch(args, keywords)
+        kernel = self._launch(args, keywords)
+        dispatch.learn(self, plan, place, (args, kwargs), key, config, rule)
+        return kernel
+
+    def _winner(self, args: tuple[Any, ...], kwargs: dict[str, Any], plan: Plan, place: Place) -> tuple[Any, Key]:
+        """The config for a call, chosen now if it is not known, and the call's key."""
+        try:
+            key = plan.key(place.label, *args, **kwargs)
+        except TypeError:
+            plan.refuse_surplus(args)
+            raise
+        try:
+            config = self.cache.get(key)
+        except TypeError:  # something in the key cannot be hashed
+            key = plan.hashable(key)
+            config = self.cache.get(key)
+        if config is None:
+            config = self._tune_once(Call(args, named_arguments(self.arg_names, args), kwargs), key, plan, place)
+        elif plan.recency is not None:
+            plan.recency.touch(key)
+        return config, key
 
     def _prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan:
         """The plan for this and later calls, and what is left to us to propose."""
@@ -176,6 +205,7 @@ class Tuner:
 
     def _tune(self, call: Call, key: Key, plan: Plan, place: Place) -> Any:
         """Chooses a config for ``call`` and remembers it under ``key``. Nothing is remembered if this raises."""
+        from triton_ascend_tune import program_options, telling, winners
         from triton_ascend_tune.measure import capture
         from triton_ascend_tune.stages import stages_of
         from triton_ascend_tune.tuning import tune
@@ -184,48 +214,35 @@ class Tuner:
         try:
             with stages_of(plan.kernel) as stages:
                 if settings.report() or _log.isEnabledFor(logging.DEBUG):
-                    with stages.of("key"):  # built once more: what a hit pays
+                    with stages.of("key"):  # built once more, to be timed
                         plan.key(place.label, *call.args, **call.keywords)
                 pruned = self._propose(call, stages)
                 if len(pruned.survivors) == 1:
-                    return self._take_lone(pruned.survivors[0], call, key)
+                    return self._take_lone(pruned.survivors[0], call, key, plan)
                 if capture.in_progress(place.target.partition(":")[0]):
-                    return self._while_capturing()
+                    return program_options.fallback(self)
                 tuning = tune(self, pruned, call, key, plan, place, stages)
             self.configs_timings = tuning.timings
             if not tuning.cache_hit:
                 self.bench_time = tuning.seconds
-                self._mind_retuning(plan)
+                self._tunings += 1
             self.verdict = tuning.verdict
-            self.cache[key] = self.best_config = tuning.winner
-            self._tell(tuning, call, place, stages)
-            if not tuning.cache_hit and getattr(self, "auto_profile_dir", None) is not None:
-                self._profile(*call.args, config=tuning.winner, **call.keywords)
+            self.best_config = tuning.winner
+            winners.remember(self, plan, key, tuning.winner)
+            telling.tell(self, tuning, call, plan, place, stages)
             return tuning.winner
         finally:
             self.nargs = None
 
-    def _take_lone(self, config: Any, call: Call, key: Key) -> Any:
+    def _take_lone(self, config: Any, call: Call, key: Key, plan: Plan) -> Any:
         """Remembers the only config that pruning left, without measuring it."""
+        from triton_ascend_tune import winners
+
         if resets_a_lone_survivor():
             keywords = merge(call.keywords, config.all_kwargs(), self.arg_names)
             self._hooks().reset({**call.named, **keywords})
-        self.cache[key] = config
+        winners.remember(self, plan, key, config)
         return config
-
-    def _mind_retuning(self, plan: Plan) -> None:
-        """One warning for a kernel whose arguments keep changing, so that it is tuned again and again."""
-        self._tunings += 1
-        if self._tunings == MANY_TUNINGS:
-            varying = ", ".join(f"{label} ({count} values)" for label, count in plan.varying(self.cache)[:3])
-            _log.warning(
-                "kernel %s has been tuned %d times in this process; its key differs in %s. If near values can share a "
-                "choice, map them: triton_ascend_tune.key_map(%s='power_of_two')",
-                plan.kernel,
-                self._tunings,
-                varying or "nothing",
-                varying.partition(" ")[0].partition(".")[0] or "name",
-            )
 
     def _propose(self, call: Call, stages: Stages) -> Pruned:
         """The candidates for ``call``: the user's, or generated ones, without those that pruning drops."""
@@ -235,7 +252,7 @@ class Tuner:
                 return self._prune(self.configs, call)
         with stages.of("propose"):
             proposal = request.propose(call, self._plan)
-        self.configs = proposal.configs if proposal is not None else request.stock_configs
+        self.configs = self._proposed = proposal.configs if proposal is not None else request.stock_configs
         with stages.of("prune"):
             pruned = self._prune(self.configs, call)
         if proposal is None:
@@ -267,18 +284,6 @@ class Tuner:
 
         return measure(trials, protocol, device, tolerated)
 
-    def _profile(self, *args: Any, config: Any, **keywords: Any) -> None:
-        """Leaves a profile of ``config`` in the user's ``auto_profile_dir``; in place of stock's method."""
-        from triton_ascend_tune import trials
-        from triton_ascend_tune.measure.bench_npu import keep_profile
-        from triton_ascend_tune.tuning import candidates_of
-
-        [candidate] = candidates_of(self, [config])
-        launched = merge(keywords, candidate.kwargs, self.arg_names)
-        arguments = {**named_arguments(self.arg_names, args), **launched}
-        run = functools.partial(self._launch, args, launched)
-        keep_profile(trials.Entry(candidate, run, arguments, self._hooks()), self.auto_profile_dir)
-
     def _measurer_of(self, protocol: Protocol, entries: Sequence[Any]) -> Any:
         """The engine of the method that ``protocol`` names, for these entries of a contest."""
         if protocol.method == settings.EVENT:
@@ -299,6 +304,7 @@ class Tuner:
 
     def _protocol(self) -> Protocol:
         """How times are taken now. The deprecated arguments ``warmup`` and ``rep`` bound the engine's loop."""
+        from triton_ascend_tune import program_options
         from triton_ascend_tune.measure.protocol import with_options
 
         protocol = Protocol(method=settings.method())
@@ -307,27 +313,7 @@ class Tuner:
             protocol = replace(protocol, warmup_ms=float(self.num_warmups))
         if self.num_reps is not None:
             protocol = replace(protocol, repeat_ms=float(self.num_reps))
-        return with_options(protocol, self._options())
-
-    def _options(self) -> dict[str, Any]:
-        """What the program asked for by ``triton_ascend_tune.options``."""
-        from triton_ascend_tune import program_options
-
-        return {**program_options.current(), **program_options.attached(self)}
-
-    def _while_capturing(self) -> Any:
-        """The config to launch with where nothing can be measured; CaptureError if none was named."""
-        from triton_ascend_tune.measure.capture import CaptureError
-        from triton_ascend_tune.program_options import FALLBACK
-
-        fallback = self._options().get(FALLBACK)
-        if fallback is None:
-            raise CaptureError(
-                f"kernel {self.base_fn.__name__} has no config for these arguments yet, and none can be chosen while "
-                "the current stream is being captured. Launch it once with such arguments before the capture, or name "
-                "a config: triton_ascend_tune.options(fallback=triton.Config(...))"
-            )
-        return fallback
+        return with_options(protocol, program_options.of(self))
 
     def _hooks(self) -> Hooks:
         from triton_ascend_tune.hooks import Hooks
@@ -362,32 +348,6 @@ class Tuner:
             from triton_ascend_tune.report import StockLines
 
             StockLines(self.stock).candidates(self.base_fn.__name__, contest)
-
-    def _tell(self, tuning: Tuning, call: Call, place: Place, stages: Stages) -> None:
-        """Log, report, stock Triton's listener and its printed lines."""
-        from triton_ascend_tune import report
-
-        kernel, verdict = self.base_fn.__name__, tuning.verdict
-        key = stock_key(self.arg_names, self._plan.names if self._plan else (), call.args, call.keywords)
-        if not tuning.cache_hit and (settings.report() or _log.isEnabledFor(logging.INFO)):
-            text = report.describe(verdict, kernel, tuning.seconds, report.where(place.target, tuning.simulated))
-            _log.info("%s", text)
-            if settings.report():
-                print(f"{text}\n  {stages.line()}", flush=True)
-        _log.debug("%s", stages)
-        knobs = sys.modules.get("triton.knobs")
-        listener = getattr(getattr(knobs, "autotuning", None), "listener", None)
-        if listener is not None:
-            listener(
-                fn=jit_function(self.fn),
-                key=key,
-                best_config=tuning.winner,
-                configs_timings=tuning.timings,
-                duration=tuning.seconds if not tuning.cache_hit else None,
-                cache_hit=tuning.cache_hit,
-            )
-        if not tuning.cache_hit and settings.print_autotuning():
-            report.StockLines(self.stock).finished(kernel, key, tuning.seconds, tuning.winner)
 
 
 def make_tuner_class(base: type) -> type:
@@ -436,6 +396,7 @@ def _make_tuner_class(base: Any) -> type:
         (base,),
         {
             **{name: member for name, member in vars(Tuner).items() if not name.startswith("__")},
+            "__getitem__": Tuner.__getitem__,
             "__init__": __init__,
             "__doc__": base.__doc__,
             "__module__": __name__,

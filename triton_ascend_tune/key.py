@@ -129,6 +129,17 @@ def key_function(
     return build  # type: ignore[no-any-return]
 
 
+def refuse_surplus(parameters: Sequence[Parameter], args: Sequence[Any], kernel: str) -> None:
+    """TypeError for more positional arguments than the kernel takes, with Python's own count and words."""
+    ordinary = [p for p in parameters if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    if len(args) <= len(ordinary) or any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
+        return
+    scope: dict[str, Any] = {}
+    exec(f"def bind({', '.join(p.name if p.required else f'{p.name}=None' for p in ordinary)}): ...", scope)
+    scope["bind"].__name__ = scope["bind"].__qualname__ = kernel
+    scope["bind"](*args)
+
+
 def key_labels(parameters: Sequence[Parameter], names: Iterable[str]) -> tuple[str, ...]:
     """What the leading parts of a key are, for messages."""
     taken = {p.name for p in parameters}

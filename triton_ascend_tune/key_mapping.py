@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 Kernel = TypeVar("Kernel")
@@ -62,22 +63,41 @@ def power_of_two(value: Any) -> Any:
     return 1 << (value - 1).bit_length() if isinstance(value, int) and value > 1 else value
 
 
+@dataclass(frozen=True)
+class _Multiple:
+    """Rounds an int up to a multiple of ``of``."""
+
+    of: int
+
+    def __call__(self, value: Any) -> Any:
+        return -(-value // self.of) * self.of if isinstance(value, int) else value
+
+
+@dataclass(frozen=True)
+class _Buckets:
+    """The first of the rising ``edges`` that is not less than an int; what is above them all is one more."""
+
+    edges: tuple[int, ...]
+
+    def __call__(self, value: Any) -> Any:
+        if not isinstance(value, int):
+            return value
+        place = bisect.bisect_left(self.edges, value)
+        return self.edges[place] if place < len(self.edges) else f"above {self.edges[-1]}"
+
+
+def is_pure(mapped: Mapped) -> bool:
+    """Whether ``mapped`` always gives the same for the same value; not known of a user's function."""
+    return mapped is power_of_two or isinstance(mapped, (_Multiple, _Buckets))
+
+
 def _function(rule: Any, name: str) -> Mapped:
     if rule == POWER_OF_TWO:
         return power_of_two
     if isinstance(rule, int) and not isinstance(rule, bool) and rule > 0:
-        return lambda value: -(-value // rule) * rule if isinstance(value, int) else value
+        return _Multiple(rule)
     if isinstance(rule, Sequence) and not isinstance(rule, str) and _rises(rule):
-        edges = tuple(rule)
-        above = f"above {edges[-1]}"
-
-        def bucket(value: Any) -> Any:
-            if not isinstance(value, int):
-                return value
-            place = bisect.bisect_left(edges, value)
-            return edges[place] if place < len(edges) else above
-
-        return bucket
+        return _Buckets(tuple(rule))
     if callable(rule):
         return rule  # type: ignore[no-any-return]
     raise ValueError(f"key_map: {name} is {rule!r}; allowed: {_ALLOWED}")

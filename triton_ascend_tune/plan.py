@@ -7,8 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from triton_ascend_tune import activation
-from triton_ascend_tune.key import Key, hashable, kernel_parameters, key_function, key_labels
+from triton_ascend_tune import activation, dispatch
+from triton_ascend_tune.key import Key, hashable, kernel_parameters, key_function, key_labels, refuse_surplus
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from triton_ascend_tune.winners import Recency
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,16 @@ class Place:
 
 
 class Plan:
-    """The prepared part of a tuner's launches."""
+    """The prepared part of a tuner's launches.
+
+    ``hits``: the calls that need no general path any more (see ``dispatch``); None until the first is known.
+    ``lone``: whether they were learnt while the tuner had one config. ``can_hit``: False where there can be none.
+    ``recency``: when each choice was used last; None while their number is not limited.
+    """
+
+    hits: Any = None
+    lone = False
+    recency: Recency | None = None
 
     def __init__(
         self, keys: Any, base_fn: Any, arg_names: Any, fn: Any, maps: Any = None, more: Sequence[str] = ()
@@ -37,27 +50,44 @@ class Plan:
         self.names = (*named, *(name for name in more if name not in named))
         self.kernel = base_fn.__name__
         self.parameters = kernel_parameters(base_fn, arg_names)
-        self.key = key_function(self.parameters, self.names, self.kernel, maps)
+        self.maps: Mapping[str, Any] = maps or {}
+        self.key = key_function(self.parameters, self.names, self.kernel, self.maps)
+        self.can_hit = dispatch.can_hit(self)
         self._labels = key_labels(self.parameters, self.names)
-        self._driver = driver
+        self.driver = driver
         self._interpreted = _is_interpreted(fn)
         self._places: dict[int, tuple[Any, Place | None]] = {}
 
     def place(self) -> Place | None:
         """The current device, or None where the tuner must behave as stock. Decided once for a device and driver."""
         try:
-            active = self._driver.active
+            active = self.driver.active
             device = active.get_current_device()
         except Exception:
             return None  # no driver at all: stock Triton says so in its own words, or gets along without one
         known = self._places.get(device)
         if known is None or known[0] is not active:
             known = self._places[device] = (active, self._decide(active, device))
+            self.hits = None  # they ask the driver that they were made with
         return known[1]
 
     def hashable(self, key: Key) -> Key:
         """``key`` with unhashable values settled; TypeError names the argument where that cannot be done."""
         return hashable(key, self._labels, self.kernel)
+
+    def refuse_surplus(self, args: Sequence[Any]) -> None:
+        """TypeError, in Python's own words, for more positional arguments than the kernel has."""
+        refuse_surplus(self.parameters, args, self.kernel)
+
+    def limited(self) -> Recency:
+        """``recency``, kept from now on."""
+        from triton_ascend_tune.winners import Recency
+
+        if self.recency is None:
+            self.recency = Recency()
+            if self.hits is not None:
+                self.hits.touch = self.recency.touch
+        return self.recency
 
     def bound(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The kernel's arguments by name, of those in ``given`` and the defaults of the others."""

@@ -20,14 +20,16 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, TypeVar
 
+from triton_ascend_tune.measure.capture import CaptureError
 from triton_ascend_tune.measure.protocol import OPTIONS
 
 Kernel = TypeVar("Kernel")
 
 #: Where a kernel keeps the options that decorate it.
 ATTRIBUTE = "tune_options"
-#: The option that belongs to no protocol; see ``options``.
+#: The options that belong to no protocol; see ``options``.
 FALLBACK = "fallback"
+WINNERS = "winners"
 
 _stack: ContextVar[tuple[Mapping[str, Any], ...]] = ContextVar("triton_ascend_tune_options", default=())
 
@@ -53,18 +55,22 @@ class options:  # noqa: N801 - used like a function
     ``statistic``           "p50"
     ``fallback``            the ``triton.Config`` to launch with where no choice can be made because the stream is being
                             captured into a graph; without one that is an error
+    ``winners``             the most choices that a kernel keeps, the least recently used dropped first; default: all
     ======================  ============================================================================================
 
     TypeError: an unknown option. ValueError names the option, its value and what is allowed.
     """
 
     def __init__(self, **given: Any) -> None:
-        unknown = [name for name in given if name not in OPTIONS and name != FALLBACK]
+        unknown = [name for name in given if name not in OPTIONS and name not in (FALLBACK, WINNERS)]
         if unknown:
-            allowed = ", ".join([*OPTIONS, FALLBACK])
+            allowed = ", ".join([*OPTIONS, FALLBACK, WINNERS])
             raise TypeError(f"options: unknown option {', '.join(unknown)}; allowed: {allowed}")
         if FALLBACK in given and not hasattr(given[FALLBACK], "all_kwargs"):
             raise ValueError(f"options: fallback is {given[FALLBACK]!r}; allowed: a triton.Config")
+        winners = given.get(WINNERS, 1)
+        if not isinstance(winners, int) or isinstance(winners, bool) or winners < 1:
+            raise ValueError(f"options: winners is {winners!r}; allowed: a whole number, 1 and more")
         self._given = {
             name: OPTIONS[name].checked(value, f"options: {name}") if name in OPTIONS else value
             for name, value in given.items()
@@ -101,6 +107,23 @@ def current() -> dict[str, Any]:
     for given in _stack.get():
         merged.update(given)
     return merged
+
+
+def of(tuner: Any) -> dict[str, Any]:
+    """The options for a tuning of ``tuner`` that begins now."""
+    return {**current(), **attached(tuner)}
+
+
+def fallback(tuner: Any) -> Any:
+    """The config to launch with where nothing can be measured; CaptureError if the program names none."""
+    named = of(tuner).get(FALLBACK)
+    if named is None:
+        raise CaptureError(
+            f"kernel {tuner.base_fn.__name__} has no config for these arguments yet, and none can be chosen while "
+            "the current stream is being captured. Launch it once with such arguments before the capture, or name "
+            "a config: triton_ascend_tune.options(fallback=triton.Config(...))"
+        )
+    return named
 
 
 def attached(kernel: Any, attribute: str = ATTRIBUTE) -> dict[str, Any]:

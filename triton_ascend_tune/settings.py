@@ -18,6 +18,8 @@ because a program may have set it from Python.
                                 the first config that works
 ``TRITON_ASCEND_TUNE_SECONDS``  where candidates are proposed by us: after how long a tuning proposes no more; default:
                                 no limit
+``TRITON_ASCEND_TUNE_WINNERS``  the most choices that each kernel keeps, the least recently used dropped first; default:
+                                no limit
 ``TRITON_ALL_BLOCKS_PARALLEL``  triton-ascend's own; unless it is ``0`` or unset, grids of over 65535 blocks are legal
 ==============================  ========================================================================================
 
@@ -64,6 +66,7 @@ BUSY = "TRITON_ASCEND_TUNE_BUSY"
 COMPILE_TIMEOUT = "TRITON_ASCEND_TUNE_COMPILE_TIMEOUT"
 ISOLATE = "TRITON_ASCEND_TUNE_ISOLATE"
 SECONDS = "TRITON_ASCEND_TUNE_SECONDS"
+WINNERS = "TRITON_ASCEND_TUNE_WINNERS"
 ALL_BLOCKS = "TRITON_ALL_BLOCKS_PARALLEL"
 
 #: How many processes torchrun and others have started on this host.
@@ -170,12 +173,12 @@ def cache_autotuning() -> bool:
 
 def workers() -> int | None:
     """How many candidates are compiled at once; None: as many as the process may use processors."""
-    value = _read(WORKERS)
-    if not value:
-        return None
-    if not value.isdigit() or int(value) < 1:
-        raise _illegal(WORKERS, value, ["1 and more"], "a whole number,")
-    return int(value)
+    return _count(WORKERS)
+
+
+def winners() -> int | None:
+    """The most choices that each kernel keeps; None: no limit."""
+    return _count(WINNERS)
 
 
 def compile_timeout() -> float | None:
@@ -283,6 +286,16 @@ def profiled_from_outside() -> bool:
 
 def _read(variable: str) -> str:
     return os.environ.get(variable, "").strip()
+
+
+def _count(variable: str) -> int | None:
+    """A whole number of at least 1; None if the variable is not set."""
+    value = _read(variable)
+    if not value:
+        return None
+    if not value.isdigit() or int(value) < 1:
+        raise _illegal(variable, value, ["1 and more"], "a whole number,")
+    return int(value)
 
 
 def _boolean(variable: str, default: bool) -> bool:
