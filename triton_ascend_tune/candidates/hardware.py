@@ -91,7 +91,8 @@ def known(
             f"no on-chip memory sizes are known for {arch!r}; known are {', '.join(MEMORIES)} and their parts"
         )
     vectors = int(given.get("num_vectorcore") or cubes * VECTORS_PER_CUBE)
-    return Hardware(arch, vectors, cubes, *(sizes[name] for name in names))
+    ub, l1, l0a, l0b, l0c = (sizes[name] for name in names)
+    return Hardware(arch, vectors, cubes, ub, l1, l0a, l0b, l0c)
 
 
 def cuda(arch: str, properties: dict[str, Any]) -> Hardware:
