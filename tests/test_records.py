@@ -14,15 +14,18 @@ from tuning_fakes import add_kernel, blocks, fresh, tl, torch
 from triton_ascend_tune.records import (
     BadRecordError,
     NotStorableError,
+    Race,
     canonical,
     decode,
+    decode_race,
     decode_winner,
     digest,
     encode,
+    encode_race,
     encode_winner,
     of_outcome,
 )
-from triton_ascend_tune.values import Candidate, Outcome, Samples, Stage, Status
+from triton_ascend_tune.values import Candidate, Outcome, Progress, Samples, Stage, Status
 
 NAME = digest("name")
 
@@ -165,3 +168,61 @@ def test_digests_keep_parts_apart() -> None:
 
 def test_every_field_of_samples_is_stored() -> None:
     assert {field.name for field in dataclasses.fields(Samples)} == {"times_ms", "method", "note", "events"}
+
+
+RACE = Race(
+    racers=((0, 2), (3,)),
+    progress=Progress(
+        (((0, 0.1, 1 / 3), (1, 5e-324, 0.0)), ((1, math.inf, 0.0), (0, math.nan, 0.25))), gated=False, over=True
+    ),
+)
+RACE_TEXT = encode_race(NAME, "kernel", RACE)
+
+
+def test_a_race_comes_back_bit_by_bit() -> None:
+    assert decode_race(RACE_TEXT, NAME, 4) == RACE
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"format": 2},
+        {"identity": digest("another")},
+        {"more": 1},
+        {"kernel": None, "rounds": None},
+        {"racers": [[0], [4]]},  # there are four candidates
+        {"racers": [[0], [-1]]},
+        {"racers": [[0], [0]]},
+        {"racers": [[0], []]},
+        {"racers": [[0], ["1"]]},
+        {"racers": 2},
+        {"gated": 1},
+        {"over": 0},
+        {"rounds": [[]]},
+        {"rounds": [[[2, 0.1, 0.1]]]},  # there are two trials
+        {"rounds": [[[True, 0.1, 0.1]]]},
+        {"rounds": [[[0, 0.1]]]},
+        {"rounds": [[[0, "fast", 0.1]]]},
+        {"rounds": [[[0, [0.1], 0.1]]]},
+        {"rounds": [[[0, 0.1, None]]]},
+        {"rounds": [0]},
+    ],
+)
+def test_what_is_no_race_is_refused(changes: dict[str, Any]) -> None:
+    """FR-04, FR-16."""
+    with pytest.raises(BadRecordError):
+        decode_race(json.dumps({**json.loads(RACE_TEXT), **changes}), NAME, 4)
+
+
+@pytest.mark.parametrize("missing", ["racers", "rounds", "gated", "over", "kernel"])
+def test_a_race_without_all_of_its_fields_is_refused(missing: str) -> None:
+    content = json.loads(RACE_TEXT)
+    del content[missing]
+    with pytest.raises(BadRecordError, match=missing):
+        decode_race(json.dumps(content), NAME, 4)
+
+
+@pytest.mark.parametrize("text", [RACE_TEXT[:-20], "", "[]", "null", RACE_TEXT.replace("0.1", "NaN")])
+def test_a_damaged_race_is_refused(text: str) -> None:
+    with pytest.raises(BadRecordError):
+        decode_race(text, NAME, 4)

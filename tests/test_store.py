@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import triton.runtime.cache
+from store_fakes import TIMES, another_process, records
 from triton.compiler.errors import CompilationError
 from triton.runtime.errors import OutOfResources
 from tuning_fakes import HAS_KNOBS, World, add, add_kernel, blocks, torch, triton, tuner, world  # noqa: F401
@@ -18,28 +19,12 @@ from triton_ascend_tune import identity, store
 from triton_ascend_tune.failures import NoCandidateError
 from triton_ascend_tune.values import Status
 
-TIMES = {16: 3.0, 32: 1.0, 64: 2.0, 128: 4.0}
-
 
 @pytest.fixture
 def timed(world: World, monkeypatch: Any) -> Iterator[World]:  # noqa: F811
     world.times = TIMES
     monkeypatch.setattr(store, "_told", set())
     yield world
-
-
-def records(tmp_path: Path) -> list[Path]:
-    return list((tmp_path / "triton").rglob("*.tune.json"))
-
-
-def another_process(world: World, *sizes: int, configs: Any = None, kernel: Any = add_kernel, **options: Any) -> Any:  # noqa: F811
-    """A tuner that has nothing in memory, and that keeps its results on disk."""
-    store.failures.forget()
-    world.log.clear()
-    world.protocols.clear()
-    tuned = tuner(world, kernel, configs or blocks(*(sizes or (16, 32, 64))), **options)
-    tuned.cache_results = True
-    return tuned
 
 
 def measured(world: World) -> set[int]:  # noqa: F811

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import random
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store_processes import SIZES, WINNER, tune
+from store_processes import SIZES, WINNER, contents, kept_rounds, race, tune
 
 from triton_ascend_tune.records import FORMAT
 
@@ -30,8 +29,8 @@ def the_server_finds_its_module() -> Iterator[None]:
         yield
 
 
-def started(*args: Any, **options: Any) -> Any:
-    process = _context.Process(target=tune, args=args, kwargs=options)
+def started(*args: Any, target: Any = tune, **options: Any) -> Any:
+    process = _context.Process(target=target, args=args, kwargs=options)
     process.start()
     return process
 
@@ -49,15 +48,24 @@ def measured(log: Path) -> list[int]:
     return [int(line.split()[1]) for line in lines(log) if line.startswith("measured")]
 
 
+def told(log: Path, what: str) -> list[list[int]]:
+    """The numbers of each line that begins with ``what``."""
+    return [[int(word) for word in line.split()[1:]] for line in lines(log) if line.startswith(f"{what} ")]
+
+
+def stored_samples(folder: Path) -> dict[str, list[float]]:
+    return {each["config"]: each["samples"]["times_ms"] for each in contents(folder) if "samples" in each}
+
+
 def winners(log: Path) -> list[int]:
     return [int(line.split()[1]) for line in lines(log) if line.startswith("winner")]
 
 
 def stored(folder: Path) -> set[int]:
-    """The candidates with a record. Every file is whole at any moment."""
-    contents = [json.loads(path.read_text()) for path in folder.rglob("*.tune.json")]
-    assert all(content["format"] == FORMAT for content in contents)
-    configs = [content["config"] for content in contents if "samples" in content]
+    """The candidates with a record."""
+    found = contents(folder)
+    assert all(content["format"] == FORMAT for content in found)
+    configs = [content["config"] for content in found if "samples" in content]
     return {int(config.split(",")[0].removeprefix("BLOCK: ")) for config in configs}
 
 
@@ -105,10 +113,51 @@ def test_killed_at_ten_random_moments_it_goes_on_where_it_was(tmp_path: Path) ->
     assert winners(log) == [WINNER]
 
 
-def test_sixty_four_processes_on_one_folder(tmp_path: Path) -> None:
-    """FR-17: nothing is lost and nothing is corrupted."""
+def test_a_race_killed_at_ten_random_moments_goes_on_where_it_was(tmp_path: Path) -> None:
+    """FR-17, under the default plan: no finished round is measured twice, and the choice is that of a race in peace."""
+    seed = random.randrange(1 << 32)
+    print("seed", seed)
+    dice = random.Random(seed)
+    peace, folder, kept = tmp_path / "in peace", tmp_path / "cache", 0
+    finished(started(tmp_path / "peace", peace, target=race))
+    whole = told(peace, "round")
+    assert len(whole) > 30
+    for run in range(11):
+        log = tmp_path / f"run {run}"
+        thrown_away = 1 if kept else 0
+        if run < 10:
+            wanted = dice.randint(0, 2 * (len(whole) - kept) // (12 - run))
+            process = started(folder, log, target=race, delay=0.002, most=wanted + 2)
+            while len(told(log, "round")) < wanted + thrown_away or not lines(log):
+                time.sleep(0.001)
+            time.sleep(dice.uniform(0.0, 0.02))
+            process.kill()
+            process.join(60)
+            assert process.exitcode == -signal.SIGKILL
+        else:
+            finished(started(folder, log, target=race))
+        counted = told(log, "round")[thrown_away:]
+        # It goes on with the round after those that were kept, in the same order, ...
+        assert counted == whole[kept : kept + len(counted)]
+        # ... launches nobody who has dropped out by then, ...
+        assert {block for [block] in told(log, "launched")} <= {block for round_ in whole[kept:] for block in round_}
+        # ... and keeps what it took: a kill between the end of a round and its record may cost that one, and no more.
+        now = kept_rounds(folder) if run < 10 else whole
+        assert now == whole[: len(now)]
+        assert kept + len(counted) - 1 <= len(now) <= kept + len(counted)
+        kept = len(now)
+        print("run", run, "has left", kept, "of", len(whole), "rounds")
+    assert winners(log) == winners(peace) != []
+    assert stored_samples(folder) == stored_samples(tmp_path / "peace")
+    assert stored(folder) == set(SIZES) and not kept_rounds(folder)
+
+
+@pytest.mark.parametrize("target", [tune, race])
+def test_sixty_four_processes_on_one_folder(tmp_path: Path, target: Any) -> None:
+    """FR-17: nothing is lost and nothing is corrupted. Races keep and take up each other's rounds all the time."""
     folder, log = tmp_path / "cache", tmp_path / "log"
-    processes = [started(folder, log, device=index % 8) for index in range(64)]
+    options = {"delay": 1e-9, "jitter": 0.0} if target is race else {}
+    processes = [started(folder, log, target=target, device=index % 8, **options) for index in range(64)]
     for process in processes:
         finished(process)
     assert winners(log) == [WINNER] * 64
@@ -117,5 +166,5 @@ def test_sixty_four_processes_on_one_folder(tmp_path: Path) -> None:
     assert len([name for name in names if name.endswith(".tune.json")]) == len(SIZES) + 1
     assert not [name for name in names if name.startswith("tmp.")]
     last = tmp_path / "last"
-    finished(started(folder, last))
-    assert measured(last) == [] and winners(last) == [WINNER]
+    finished(started(folder, last, target=target))
+    assert measured(last) == told(last, "round") == [] and winners(last) == [WINNER]

@@ -11,6 +11,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -29,9 +30,11 @@ from triton.runtime.driver import driver
 
 from triton_ascend_tune import store
 from triton_ascend_tune.autotuner import make_tuner_class
+from triton_ascend_tune.measure import event
+from triton_ascend_tune.measure.device import Device
 from triton_ascend_tune.measure.stop_rule import Decision, Stop
 from triton_ascend_tune.measure.trial import Failure, Measurement
-from triton_ascend_tune.values import Protocol, Samples, Stage
+from triton_ascend_tune.values import Conditions, Protocol, Samples, Stage
 
 #: Whether the installed Triton has ``triton.knobs`` (3.4 and newer).
 HAS_KNOBS = hasattr(triton, "knobs")
@@ -135,7 +138,9 @@ class World:
         """What the kernel that was launched last takes, in ms."""
         return self.times(self.last) if callable(self.times) else self.times[self.last["BLOCK"]]
 
-    def measure(self, trials: Sequence[Any], protocol: Protocol, device: Any, tolerated: Any) -> Measurement:
+    def measure(
+        self, trials: Sequence[Any], protocol: Protocol, device: Any, tolerated: Any, checkpoints: Any = None
+    ) -> Measurement:
         """Stands in for the measuring engine."""
         self.protocols.append(protocol)
         return measurement([self._measure_one(trial, tolerated) for trial in trials])
@@ -159,6 +164,56 @@ class World:
 
     def logged(self, what: str) -> list[Any]:
         return [block for kind, block in self.log if kind == what]
+
+
+@dataclass
+class Run:
+    """The samples of one call of a ``Stopwatch``; see ``measure.timer.Run``."""
+
+    places: list[int] = field(default_factory=list)
+    kernel_ms: list[float] = field(default_factory=list)
+    iteration_ms: list[float] = field(default_factory=list)
+    gated: bool = True
+
+
+class Stopwatch(Device):
+    """For the real engine in place of ``World.measure``: reads a launch as ``world.time()``, without a clock.
+
+    ``done``: called with the blocks of each round when all of it has been launched.
+    """
+
+    conditions = Conditions("fake", "", 1024, 0.0)
+
+    def __init__(self, world: World, done: Callable[[list[Any]], None] = lambda blocks: None) -> None:
+        self._world, self._done = world, done
+        self.interruption: tuple[int, str] | None = None
+
+    @contextmanager
+    def timer(self, protocol: Protocol) -> Iterator[Stopwatch]:
+        self._world.protocols.append(protocol)
+        yield self
+
+    def run(self, trials: Sequence[Any], order: Sequence[int], gated: bool = True) -> Run:
+        run, blocks = Run(gated=gated), []
+        for place, index in enumerate(order):
+            self.interruption = (index, "launch")
+            trials[index].launch()
+            blocks.append(self._world.last["BLOCK"])
+            run.places.append(place)
+            run.kernel_ms.append(self._world.time())
+            run.iteration_ms.append(run.kernel_ms[-1])
+        if gated:
+            self._done(blocks)
+        return run
+
+    def synchronize(self) -> None:
+        return None
+
+
+def with_engine(tuned: Any, device: Stopwatch) -> Any:
+    """``tuned``, measuring with the real engine on ``device``."""
+    tuned.measurer, tuned.open_device = event.measure, lambda: device
+    return tuned
 
 
 class FakeDriver:

@@ -278,11 +278,13 @@ class Tuner:
         return active_device()
 
     @staticmethod
-    def measurer(trials: Sequence[Any], protocol: Protocol, device: Any, tolerated: Any) -> Any:
+    def measurer(
+        trials: Sequence[Any], protocol: Protocol, device: Any, tolerated: Any, checkpoints: Any = None
+    ) -> Any:
         """The measuring engine; tests put another one here."""
         from triton_ascend_tune.measure.event import measure
 
-        return measure(trials, protocol, device, tolerated)
+        return measure(trials, protocol, device, tolerated, checkpoints)
 
     def _measurer_of(self, protocol: Protocol, entries: Sequence[Any]) -> Any:
         """The engine of the method that ``protocol`` names, for these entries of a contest."""

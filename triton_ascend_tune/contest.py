@@ -8,7 +8,9 @@ Every candidate ends as timed or failed. Only what is not known yet is compiled 
 4. candidates that are the same launch (see ``same_binary``) are measured once, and all get the time.
 
 A measuring plan compares candidates with each other, so it gets all that are left at once, and their results are
-remembered when it is through. Where candidates are measured one by one, each is remembered as soon as it is known.
+remembered when it is through. Where that plan can be taken up by another process, its rounds are kept meanwhile, and
+its candidates take part again even if some have their results already: only all of them together make a choice. Where
+candidates are measured one by one, each is remembered as soon as it is known.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from dataclasses import dataclass, replace
 
 from triton_ascend_tune import same_binary, trials
 from triton_ascend_tune.compile import Compiled
+from triton_ascend_tune.measure.checkpoints import Checkpoints
 from triton_ascend_tune.memory import Memory
 from triton_ascend_tune.stages import Stages
 from triton_ascend_tune.values import Candidate, Choice, Outcome, Stage, Status
@@ -28,14 +31,16 @@ class Steps:
     """What a contest does to candidates.
 
     ``grid``: of one candidate, None if unknown; ``refused``: why a grid is not launched, or ""; ``compile``: all given,
-    in order; ``measure``: all given, in order; ``one_by_one``: whether measuring each alone is the same.
+    in order; ``measure``: all given, in order, with the plan's checkpoints or None; ``one_by_one``: whether measuring
+    each alone is the same; ``resumable``: whether what was measured of all can be taken up.
     """
 
     grid: Callable[[Candidate], tuple[int, ...] | None]
     refused: Callable[[tuple[int, ...] | None], str]
     compile: Callable[[Sequence[Candidate]], Sequence[Compiled]]
-    measure: Callable[[Sequence[Candidate]], trials.Measured]
+    measure: Callable[[Sequence[Candidate], Checkpoints | None], trials.Measured]
     one_by_one: bool
+    resumable: bool
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,10 @@ class Settled:
 def settle(candidates: Sequence[Candidate], memory: Memory, steps: Steps, stages: Stages) -> Settled:
     """The outcomes of ``candidates``. Raises what the steps raise; what was known by then is remembered."""
     with stages.of("store"):
-        known: dict[int, Outcome] = memory.times(candidates)
+        times = memory.times(candidates)
+        unfinished = memory.unfinished(candidates, times) if steps.resumable else None
+        racing = {place for group in unfinished.racers for place in group} if unfinished is not None else set()
+        known = {place: outcome for place, outcome in times.items() if place not in racing}
     from_store = len(known)
     with stages.of("prune"):
         grids = {place: steps.grid(candidate) for place, candidate in enumerate(candidates) if place not in known}
@@ -62,7 +70,7 @@ def settle(candidates: Sequence[Candidate], memory: Memory, steps: Steps, stages
             if reason := steps.refused(grid):
                 known[place] = Outcome(candidates[place], Status.FAILED, Stage.LAUNCH, reason)
     with stages.of("store"):
-        known.update(_known_failures(candidates, known, memory))
+        known.update(_known_failures(candidates, known, racing, memory))
 
     left = [place for place in range(len(candidates)) if place not in known]
     with stages.of("compile"):
@@ -81,8 +89,11 @@ def settle(candidates: Sequence[Candidate], memory: Memory, steps: Steps, stages
     # Measured one by one only if somebody profits from it: a measuring plan may prepare its device but once.
     batches = [[place] for place in twins] if steps.one_by_one and memory.keeps_times else [list(twins)]
     for number, batch in enumerate(filter(None, batches), 1):
+        with stages.of("store"):
+            racers = tuple((place, *twins[place]) for place in batch)
+            checkpoints = memory.checkpoints(candidates, racers, unfinished) if steps.resumable else None
         with stages.of("measure", f"{number}/{len(batches)}" if len(batches) > 1 else ""):
-            measured = steps.measure([candidates[place] for place in batch])
+            measured = steps.measure([candidates[place] for place in batch], checkpoints)
         choice = measured.choice
         with stages.of("store"):
             for place, outcome in zip(batch, measured.outcomes):
@@ -94,11 +105,16 @@ def settle(candidates: Sequence[Candidate], memory: Memory, steps: Steps, stages
     return Settled([known[place] for place in range(len(candidates))], choice, not left)
 
 
-def _known_failures(candidates: Sequence[Candidate], known: dict[int, Outcome], memory: Memory) -> dict[int, Outcome]:
-    """The failures to compile that are remembered; none if no candidate would be left: then they are tried again."""
+def _known_failures(
+    candidates: Sequence[Candidate], known: dict[int, Outcome], racing: set[int], memory: Memory
+) -> dict[int, Outcome]:
+    """The failures to compile that are remembered, but for those of a race that is taken up.
+
+    None if no candidate would be left: then they are tried again.
+    """
     found = {}
     for place, candidate in enumerate(candidates):
-        if place not in known and (outcome := memory.failed_before(candidate)) is not None:
+        if place not in known and place not in racing and (outcome := memory.failed_before(candidate)) is not None:
             found[place] = outcome
     some_timed = any(outcome.status is Status.TIMED for outcome in known.values())
     return found if some_timed or len(known) + len(found) < len(candidates) else {}

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from triton_ascend_tune import identity, settings
 from triton_ascend_tune.failures import lasts
 from triton_ascend_tune.key import Key
-from triton_ascend_tune.records import NotStorableError, canonical
+from triton_ascend_tune.measure.checkpoints import Checkpoints
+from triton_ascend_tune.records import NotStorableError, Race, canonical
 from triton_ascend_tune.store import Store, failures, tell_once
-from triton_ascend_tune.values import Candidate, Outcome, Protocol, Stage, Status
+from triton_ascend_tune.values import Candidate, Outcome, Progress, Protocol, Stage, Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Memory:
     compiled_as: Callable[[Candidate], str | None]
     toolchain: str | None
     method: str | None = None
+    _races: set[str] = field(default_factory=set)
 
     @property
     def keeps_times(self) -> bool:
@@ -65,6 +67,41 @@ class Memory:
             name = self.compiled_as(outcome.candidate)
             if name is not None:
                 failures.add(name, outcome, self.toolchain, self.kernel)
+
+    def unfinished(self, candidates: Sequence[Candidate], times: Collection[int]) -> Race | None:
+        """What is kept of a race among exactly these ``candidates`` whose results are not all stored.
+
+        ``times``: the places of the stored ones. Results come after the end of a race; if there are some of one that is
+        not over, another tuning has settled its candidates, and they are not measured again.
+        """
+        name = self.store.race_name(candidates) if self.store is not None else None
+        if self.store is None or name is None or self.store.winner(candidates) is not None:
+            return None
+        self._races.add(name)
+        race = self.store.race(name, len(candidates))
+        if race is None or race.progress.over:
+            return race
+        return None if any(place in times for group in race.racers for place in group) else race
+
+    def checkpoints(
+        self, candidates: Sequence[Candidate], racers: tuple[tuple[int, ...], ...], before: Race | None
+    ) -> Checkpoints | None:
+        """Where the rounds of a race go; None if they are not kept.
+
+        ``racers``: as in ``Race``. ``before``: what is kept of an earlier race, taken up if it is among the same.
+        """
+        store, name = self.store, self.store.race_name(candidates) if self.store is not None else None
+        if store is None or name is None:
+            return None
+        self._races.add(name)
+        taken = before.progress if before is not None and before.racers == racers else Progress()
+        return Checkpoints(taken, lambda progress: store.set_race(name, Race(racers, progress)))
+
+    def end_races(self) -> None:
+        """Removes what was kept of races whose results are all stored."""
+        if self.store is not None:
+            for name in self._races:
+                self.store.remove_race(name)
 
     def winner(self, candidates: Sequence[Candidate]) -> Candidate | None:
         return self.store.winner(candidates) if self.store is not None else None

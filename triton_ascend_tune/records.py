@@ -1,5 +1,7 @@
 """What is stored of a tuning: one record for each candidate, in an own, versioned JSON form, and how records are named.
 
+Besides there is one of the winner among all, and one of a race that is not over.
+
 A record names itself by a digest over everything that its result depends on, and repeats that digest inside. So a file
 that was put in its place by accident, by another version or by a broken disk is recognised and is a miss.
 """
@@ -15,13 +17,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from triton_ascend_tune.values import Candidate, Outcome, Samples, Stage, Status
+from triton_ascend_tune.values import Candidate, Outcome, Progress, Sample, Samples, Stage, Status
 
 #: Goes into every digest: records of another form are never even opened.
 FORMAT = 1
 #: What the default ``repr`` of an object contains: equal only within one process, and not even there for good.
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 _FIELDS = {"format", "identity", "kernel", "config", "status", "stage", "reason", "samples", "timings"}
+_RACE_FIELDS = {"format", "identity", "kernel", "racers", "gated", "over", "rounds"}
+#: In place of a time in a race's record, besides null for a reading that could not be used.
+_FAILED = "failed"
 
 
 class NotStorableError(ValueError):
@@ -55,6 +60,18 @@ class Record:
         if self.samples is not None:
             return Outcome(candidate, Status.TIMED, samples=self.samples, timings=self.samples.triple)
         return Outcome(candidate, Status.TIMED, timings=self.timings)
+
+
+@dataclass(frozen=True)
+class Race:
+    """A race that is not over.
+
+    ``racers``: for each trial, in order, the places of the candidates that it stands for: several where their launches
+    are the same. A place is that in the list of all candidates of the tuning.
+    """
+
+    racers: tuple[tuple[int, ...], ...]
+    progress: Progress
 
 
 def of_outcome(outcome: Outcome, identity: str, kernel: str) -> Record:
@@ -127,6 +144,34 @@ def decode_winner(text: str, identity: str) -> str:
     return str(content["winner"])
 
 
+def encode_race(identity: str, kernel: str, race: Race) -> str:
+    """``race`` as JSON. Numbers keep every bit."""
+    rounds = [[[index, _encode_reading(ms), whole_ms] for index, ms, whole_ms in each] for each in race.progress.rounds]
+    content: dict[str, Any] = {"format": FORMAT, "identity": identity, "kernel": kernel, "racers": race.racers}
+    content |= {"gated": race.progress.gated, "over": race.progress.over, "rounds": rounds}
+    return json.dumps(content, allow_nan=False)
+
+
+def decode_race(text: str, identity: str, candidates: int) -> Race:
+    """The race in ``text``, over some of so many candidates. BadRecordError as for ``decode``."""
+    content = _content(text, identity)
+    if set(content) != _RACE_FIELDS:
+        raise BadRecordError(f"unknown or missing fields {', '.join(sorted(set(content) ^ _RACE_FIELDS))}")
+    try:
+        racers = tuple(tuple(group) for group in content["racers"])
+        rounds = tuple(tuple(_decode_sample(sample, len(racers)) for sample in each) for each in content["rounds"])
+    except (TypeError, ValueError) as error:
+        raise BadRecordError(f"{type(error).__name__}: {error}") from None
+    places = [place for group in racers for place in group]
+    sound = all(isinstance(place, int) and 0 <= place < candidates for place in places)
+    if not (all(racers) and sound and len(set(places)) == len(places)):
+        raise BadRecordError("its racers are not candidates")
+    gated, over = content["gated"], content["over"]
+    if not (all(rounds) and isinstance(gated, bool) and isinstance(over, bool)):
+        raise BadRecordError("its rounds are none")
+    return Race(racers, Progress(rounds, gated, over))
+
+
 def digest(*parts: str) -> str:
     """A name of 64 hexadecimal digits for ``parts``; no two different sequences of parts share one."""
     return hashlib.sha256(json.dumps([FORMAT, *parts]).encode()).hexdigest()
@@ -191,6 +236,22 @@ def _decode_samples(content: dict[str, Any]) -> Samples:
         raise BadRecordError("its samples are not finite and positive")
     events = _decode_samples(content["events"]) if "events" in content else None
     return Samples(tuple(map(float, times)), str(content["method"]), str(content["note"]), events)
+
+
+def _encode_reading(kernel_ms: float) -> float | str | None:
+    if kernel_ms == math.inf:
+        return _FAILED
+    return kernel_ms if math.isfinite(kernel_ms) else None
+
+
+def _decode_sample(sample: Any, trials: int) -> Sample:
+    index, reading, whole_ms = sample
+    kernel_ms = {_FAILED: math.inf, None: math.nan}.get(reading, reading)
+    if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < trials:
+        raise ValueError(f"no trial {index!r}")
+    if not _are_times(whole_ms) or not (_are_times(reading) or reading in (_FAILED, None)):
+        raise ValueError(f"no sample {sample!r}")
+    return index, kernel_ms, whole_ms
 
 
 def _are_times(value: Any) -> bool:

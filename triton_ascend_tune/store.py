@@ -13,10 +13,14 @@ Not stored: configs with a ``pre_hook``, whose effect no key can hold, and whate
 
 Failures to compile lie apart, under what was compiled and not under the tuning key, and only those that would happen
 again. A launch that failed is not stored.
+
+A measuring plan that compares candidates knows their results only when it is through. Until then its finished rounds
+lie in a record of their own, see ``measure.checkpoints``.
 """
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,11 +30,14 @@ from triton_ascend_tune import identity
 from triton_ascend_tune.records import (
     BadRecordError,
     NotStorableError,
+    Race,
     Record,
     decode,
+    decode_race,
     decode_winner,
     digest,
     encode,
+    encode_race,
     encode_winner,
     of_outcome,
 )
@@ -60,6 +67,8 @@ class Folder:
             return decoded(Path(path).read_text(encoding="utf-8"), name)
         except BadRecordError as problem:
             warn_once(f"a stored result of kernel {self._kernel} is not used ({problem}); it is measured again")
+        except FileNotFoundError:  # another process has just removed it
+            pass
         except Exception as problem:  # a file system's, or whatever the client of a remote cache raises
             self._cannot("read", problem)
         return None
@@ -69,6 +78,15 @@ class Folder:
             self._manager().put(text, self._file(name), binary=False)
         except Exception as problem:
             self._cannot("written", problem)
+
+    def remove(self, name: str) -> None:
+        """Removes what lies on this machine's disk; Triton's managers have no such thing for a remote cache."""
+        try:
+            path = self._manager().get_file(self._file(name))
+            if path is not None:
+                Path(path).unlink(missing_ok=True)
+        except Exception as problem:
+            self._cannot("removed", problem)
 
     def _manager(self) -> Any:
         from triton.runtime.cache import get_cache_manager
@@ -91,6 +109,7 @@ class Store:
         self._folder = Folder(group, kernel)
         self._group = group
         self._kernel = kernel
+        self._named: dict[int, tuple[Candidate, str | None]] = {}  # by id(); the candidate keeps that its own
 
     def find(self, candidate: Candidate) -> Outcome | None:
         """What is stored of ``candidate``; None if it has to be measured."""
@@ -112,22 +131,48 @@ class Store:
 
     def winner(self, candidates: Sequence[Candidate]) -> Candidate | None:
         """Who was chosen among exactly these ``candidates``, if that is stored."""
-        names = [self._name(candidate) for candidate in candidates]
-        stored = self._folder.read(self._contest(names), decode_winner) if None not in names else None
+        names = self._names(candidates)
+        stored = self._folder.read(self._contest(names), decode_winner) if names else None
         return next((each for each, name in zip(candidates, names) if name == stored), None)
 
     def set_winner(self, winner: Outcome, candidates: Sequence[Candidate]) -> None:
-        names = [self._name(candidate) for candidate in candidates]
+        names = self._names(candidates)
         mine = self._name(winner.candidate)
-        if mine is None or None in names:
+        if mine is None or not names:
             return
         contest = self._contest(names)
         self._folder.write(contest, encode_winner(contest, mine))
 
-    def _contest(self, names: Sequence[str | None]) -> str:
-        return digest("winner", self._group, *map(str, names))
+    def race_name(self, candidates: Sequence[Candidate]) -> str | None:
+        """Names a race among exactly these ``candidates``, in this order; None if it cannot be stored."""
+        names = self._names(candidates)
+        return digest("race", self._group, *names) if names else None
+
+    def race(self, name: str, candidates: int) -> Race | None:
+        """What is kept of the race called ``name`` over so many candidates; None if nothing is."""
+        race: Race | None = self._folder.read(name, functools.partial(decode_race, candidates=candidates))
+        return race
+
+    def set_race(self, name: str, race: Race) -> None:
+        self._folder.write(name, encode_race(name, self._kernel, race))
+
+    def remove_race(self, name: str) -> None:
+        self._folder.remove(name)
+
+    def _contest(self, names: Sequence[str]) -> str:
+        return digest("winner", self._group, *names)
+
+    def _names(self, candidates: Sequence[Candidate]) -> list[str]:
+        """The names of all ``candidates``; none if one of them is not stored."""
+        names = [self._name(candidate) for candidate in candidates]
+        return [name for name in names if name is not None] if None not in names else []
 
     def _name(self, candidate: Candidate) -> str | None:
+        if id(candidate) not in self._named:
+            self._named[id(candidate)] = candidate, self._made_name(candidate)
+        return self._named[id(candidate)][1]
+
+    def _made_name(self, candidate: Candidate) -> str | None:
         if candidate.config.pre_hook is not None:
             tell_once(
                 f"kernel {self._kernel}: not stored on disk: a config has a pre_hook, which cannot be part of a key"

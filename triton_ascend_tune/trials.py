@@ -12,6 +12,7 @@ from triton_ascend_tune.compile import Compiled
 from triton_ascend_tune.failures import MAX_REASON, is_about_candidate, reason, stage_of
 from triton_ascend_tune.hooks import Hooks
 from triton_ascend_tune.launch import kernel_name
+from triton_ascend_tune.measure.checkpoints import Checkpoints
 from triton_ascend_tune.values import Candidate, Choice, Outcome, Protocol, Samples, Stage, Status
 
 #: ``measure.event.measure`` or the like: ``(trials, protocol, device, tolerated)`` gives a
@@ -119,16 +120,22 @@ class Measured:
 
 
 def measure_candidates(
-    entries: Sequence[Entry], protocol: Protocol, device: Any, measurer: Measurer, do_bench: DoBench | None = None
+    entries: Sequence[Entry],
+    protocol: Protocol,
+    device: Any,
+    measurer: Measurer,
+    do_bench: DoBench | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> Measured:
     """Measures ``entries``. With ``do_bench`` the user's own timer measures, one entry after the other.
+    ``checkpoints``: those of a plan that can be taken up; only then does ``measurer`` get a fifth argument.
 
     Raised as they are: what a hook raised, and what a launch raised that is not about the candidate.
     """
     try:
         if do_bench is not None:
             return Measured([_by_user(entry, do_bench) for entry in entries])
-        measured = _by_engine(entries, protocol, device, measurer)
+        measured = _by_engine(entries, protocol, device, measurer, checkpoints)
     except BaseException as error:
         for entry in entries:
             entry.abandon(error)
@@ -164,7 +171,9 @@ def timings_of(outcomes: Sequence[Outcome]) -> dict[Any, Any]:
     return timings
 
 
-def _by_engine(entries: Sequence[Entry], protocol: Protocol, device: Any, measurer: Measurer) -> Measured:
+def _by_engine(
+    entries: Sequence[Entry], protocol: Protocol, device: Any, measurer: Measurer, checkpoints: Checkpoints | None
+) -> Measured:
     from triton_ascend_tune.measure.trial import Trial
 
     if not entries:
@@ -178,7 +187,8 @@ def _by_engine(entries: Sequence[Entry], protocol: Protocol, device: Any, measur
         )
         for entry in entries
     ]
-    measurement = measurer(trials, protocol, device, TOLERATED)
+    more = () if checkpoints is None else (checkpoints,)
+    measurement = measurer(trials, protocol, device, TOLERATED, *more)
     outcomes = [_outcome(entry.candidate, result) for entry, result in zip(entries, measurement.results)]
     return Measured(outcomes, _choice(measurement, outcomes), measurement.protocol)
 

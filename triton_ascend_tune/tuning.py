@@ -17,6 +17,7 @@ from triton_ascend_tune.compile import Compiled, compile_candidates, compiles_ah
 from triton_ascend_tune.hooks import Hooks
 from triton_ascend_tune.key import Key
 from triton_ascend_tune.launch import Call, merge
+from triton_ascend_tune.measure.checkpoints import Checkpoints
 from triton_ascend_tune.memory import open_memory
 from triton_ascend_tune.plan import Place, Plan
 from triton_ascend_tune.prune import Pruned
@@ -60,7 +61,7 @@ def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Pl
         run = functools.partial(tuner._launch, call.args, keywords(candidate))
         return trials.Entry(candidate, run, arguments(candidate), hooks)
 
-    def measure(chosen: Sequence[Candidate]) -> trials.Measured:
+    def measure(chosen: Sequence[Candidate], checkpoints: Checkpoints | None) -> trials.Measured:
         nonlocal simulated, used
         entries = [entry(each) for each in chosen]
         if do_bench is not None:
@@ -68,7 +69,8 @@ def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Pl
         device = tuner.open_device()
         simulated = getattr(device, "simulated", None)
         with flights.device(place.label):
-            measured = trials.measure_candidates(entries, protocol, device, tuner._measurer_of(protocol, entries))
+            measurer = tuner._measurer_of(protocol, entries)
+            measured = trials.measure_candidates(entries, protocol, device, measurer, checkpoints=checkpoints)
         used = measured.protocol or protocol
         return measured
 
@@ -81,6 +83,7 @@ def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Pl
         compile=lambda chosen: _compile(tuner, chosen, call, hooks),
         measure=measure,
         one_by_one=do_bench is not None or (protocol.plan, protocol.method) == ("classic", settings.EVENT),
+        resumable=do_bench is None and (protocol.plan, protocol.method) == ("race", settings.EVENT),
     )
     settled = contest.settle(candidates, memory, steps, stages)
     if pruned.proposal is not None:
@@ -97,6 +100,7 @@ def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Pl
         if used == protocol:
             with stages.of("store"):
                 memory.set_winner(verdict.winner, candidates)
+                memory.end_races()
         hooks.reset(arguments(verdict.winner.candidate))
     return Tuning(
         winner=verdict.winner.candidate.config,

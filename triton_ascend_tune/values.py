@@ -166,6 +166,23 @@ class Choice:
     conditions: Conditions
 
 
+#: One sample of a race: the trial's index, its kernel time and the time of its whole iteration, in milliseconds. A
+#: kernel time of NaN is a reading that could not be used, of infinity a failure.
+Sample = tuple[int, float, float]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a race has sampled so far: its whole rounds, each in the order in which its samples were added.
+
+    ``gated``: whether all of them were taken behind a gate. ``over``: whether the race has ended with them.
+    """
+
+    rounds: tuple[tuple[Sample, ...], ...] = ()
+    gated: bool = True
+    over: bool = False
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The choice: the winner, all outcomes in the user's order, and how far ahead the winner was.

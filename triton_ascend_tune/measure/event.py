@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from triton_ascend_tune.measure.checkpoints import Checkpoints, Resumable, failed_in, replay
 from triton_ascend_tune.measure.device import Device
 from triton_ascend_tune.measure.loop import PlanLoop
 from triton_ascend_tune.measure.racing import Fixed, Race
 from triton_ascend_tune.measure.stop_rule import Classic, Decision, StopRule
 from triton_ascend_tune.measure.trial import Failure, Measurement, Trial
-from triton_ascend_tune.values import Conditions, Protocol, Samples, Stage
+from triton_ascend_tune.values import Conditions, Progress, Protocol, Samples, Stage
 
 
 def measure(
@@ -23,17 +24,27 @@ def measure(
     protocol: Protocol,
     device: Device,
     tolerated: tuple[type[BaseException], ...] = (),
+    checkpoints: Checkpoints | None = None,
 ) -> Measurement:
     """The samples of each trial, or why it has none, and what the plan chose.
 
-    ``tolerated``: exception types that fail a trial alone, see ``loop.PlanLoop``. ValueError: no trials, or a protocol
-    that is not one of events.
+    ``tolerated``: exception types that fail a trial alone, see ``loop.PlanLoop``. ``checkpoints``: where the rounds of
+    this race are kept and from where it goes on. ValueError: no trials, or a protocol that is not one of events.
     """
     if protocol.method != "event":
         raise ValueError(f"protocol.method is {protocol.method!r}; measure by events allows: 'event'")
     plan = make_plan(protocol, len(trials))
     with device.timer(protocol) as timer:
         loop = PlanLoop(timer, trials, tolerated)
+        if checkpoints is not None:
+            taken = checkpoints.taken
+            # What failed may have failed by chance, or by a device in trouble: if it works now, nothing that was taken
+            # beside it counts.
+            if not loop.all_fail(failed_in(taken)) or not replay(plan, taken):
+                taken = Progress()
+                plan = make_plan(protocol, len(trials))
+            loop.gated = taken.gated
+            plan = Resumable(plan, taken, checkpoints.keep, lambda: loop.gated and bool(timer.conditions.gate))
         loop.run(plan)
         conditions = timer.conditions
     if not loop.gated and conditions.gate:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from triton_ascend_tune.measure.stop_rule import StopRule
 from triton_ascend_tune.measure.timer import TRIAL_STEPS, Run, Timer
@@ -29,25 +29,32 @@ class PlanLoop:
         self._trials = trials
         self._tolerated = tolerated
         self._unusable: Counter[int] = Counter()
+        self._met: set[int] = set()
         self.failures: dict[int, Failure] = {}
         self.gated = True
 
     def run(self, plan: StopRule) -> None:
-        """Runs ``plan`` to its end."""
-        self._run_each_alone(range(len(self._trials)))
+        """Runs ``plan`` to its end. A trial that the plan never asks for is not launched."""
         while order := plan.next_round():
             self._round(plan, order)
         for index, count in self._unusable.items():
             name = self._trials[index].name
             _log.warning("%s: %d times between events were zero, negative or not finite; left out", name, count)
 
-    def _run_each_alone(self, indices: Sequence[int]) -> None:
+    def all_fail(self, indices: Iterable[int]) -> bool:
+        """Launches each alone, and tells whether that fails every one of them."""
+        indices = sorted(indices)
+        self._run_each_alone(indices)
+        return all(index in self.failures for index in indices)
+
+    def _run_each_alone(self, indices: Iterable[int]) -> None:
         """One launch of each trial, not counted, by itself and ungated.
 
         For what a first run alone pays (loading the binary, growing a pool), which may even wait for the device and so
         must not happen behind a closed gate; and because a fault that only the device reports can be blamed on one.
         """
         for index in indices:
+            self._met.add(index)
             try:
                 self._timer.run(self._trials, [index], gated=False)
             except self._tolerated as error:
@@ -55,6 +62,7 @@ class PlanLoop:
 
     def _round(self, plan: StopRule, order: Sequence[int]) -> None:
         """Takes ``order`` and hands it to ``plan``. A trial that fails meanwhile costs the round, which is repeated."""
+        self._run_each_alone(sorted(set(order) - self._met))
         while todo := [index for index in order if index not in self.failures]:
             try:
                 run = self._timer.run(self._trials, todo)
