@@ -1,4 +1,4 @@
-"""Single matrix products as modules: two nd2nz, two products into one accumulator, one fixpipe.
+"""Single matrix products as modules: two nd2nz, perhaps a bias, two products into one accumulator, one fixpipe.
 
     python cube_calls.py --out FILE
 
@@ -22,6 +22,7 @@ from acl_calls import Acl, AclError
 from hivm_fixtures import to_float
 
 GM, L1, L0C = (f"#hivm.address_space<{space}>" for space in ("gm", "cbuf", "cc"))
+BIAS_ADDRESS = 458752  # behind the tiles in L1
 #: By type in names: the module's type, NumPy's, bytes, type of the accumulator, quantisation of the fixpipe.
 TYPES = {
     "half": ("f16", "float16", 2, 1),
@@ -34,7 +35,7 @@ TYPES = {
 
 @dataclass(frozen=True)
 class Product:
-    """out = 2 A B, computed as A B and then A B added to it."""
+    """out = 2 A B + bias, computed as A B + bias and then A B added to it; without what is negative after ``relu``."""
 
     source: str
     out: str
@@ -45,6 +46,8 @@ class Product:
     n: int
     unit_flag: int = 0
     loop: int = -1
+    relu: bool = False
+    bias: str = ""  # its type, if there is one
 
     @property
     def accumulator(self) -> str:
@@ -52,12 +55,15 @@ class Product:
 
     @property
     def names(self) -> list[str]:
-        mma = f"mma_tile_{self.source}_to_{self.accumulator}{'_ta' * self.transposed_a}{'_tb' * self.transposed_b}"
+        with_bias, transposed = "", "_ta" * self.transposed_a + "_tb" * self.transposed_b
+        if self.bias:
+            with_bias = f"with_{self.bias}_bias_"
         return [
             f"nd2nz_{self.source}",
             f"set_l1_2d_{self.source}",
-            mma,
+            f"mma_tile_{with_bias}{self.source}_to_{self.accumulator}{transposed}",
             f"fixpipe_nz2nd_{self.accumulator}_to_{self.out}_4d_to_2d",
+            *([f"load_gm_to_cbuf_1d_{self.bias}"] if self.bias else []),
         ]
 
     def text(self) -> str:
@@ -95,7 +101,7 @@ class Product:
             lines.append(f"%{name} = hivm.hir.pointer_cast(%at{address}) : {static}")
             return view(name, shape, element, space)
 
-        for address in (0, 262144):
+        for address in (0, 262144, BIAS_ADDRESS):
             lines.append(f"%at{address} = arith.constant {address} : i64")
         zero = "0" if kind == "i8" else "0.000000e+00"
         for name, value, element in (
@@ -103,6 +109,8 @@ class Product:
             ("none", -1, "i64"),
             ("quant", TYPES[self.out][3] if self.out != self.accumulator else 0, "i64"),
             ("nil", 0, "i64"),
+            ("relu", int(self.relu), "i64"),
+            ("unpadded", 0, "i32"),
             ("loop", self.loop, "i64"),
             ("flag", self.unit_flag, "i8"),
             *((f"{name}_size", value, "index") for name, value in (("m", self.m), ("k", self.k), ("n", self.n))),
@@ -115,7 +123,7 @@ class Product:
             local("lb", 262144, tile_b, kind, L1),
             local("lc", 0, tile_c, wide, L0C),
         ]
-        to_l1, fill, mma, fix = self.names
+        to_l1, fill, mma, fix, *load = self.names
         for name, tile in (("la", tile_a), ("lb", tile_b)):
             count = int(np.prod(tile))
             dense, row = "x".join(map(str, tile)), f"memref<?x{kind}, strided<[?], offset: ?>, {L1}>"
@@ -128,21 +136,34 @@ class Product:
             ]
         for source, target, kinds in (("a", "la", (types[0], types[3])), ("b", "lb", (types[1], types[4]))):
             lines.append(f"call @{to_l1}(%{source}_d, %{target}_d) : ({kinds[0]}, {kinds[1]}) -> ()")
+        bias = bias_type = ""
+        for name in load:
+            element = TYPES[self.bias][0]
+            pointer, flat = f"memref<?x{element}, {GM}>", f"memref<{self.n}x{element}, {GM}>"
+            lines.append(
+                f"%bias = memref.reinterpret_cast %arg6 to offset: [0], sizes: [{self.n}], strides: [1] : "
+                f"{pointer} to {flat}"
+            )
+            kinds = view("bias", (self.n,), element, GM), local("row", BIAS_ADDRESS, (self.n,), element, L1)
+            lines.append(f"call @{name}(%bias_d, %row_d, %unpadded) : ({kinds[0]}, {kinds[1]}, i32) -> ()")
+            bias, bias_type = "%lbias_d, ", local("lbias", BIAS_ADDRESS, (1, 1, 1, self.n), element, L1) + ", "
         lines.append("hivm.hir.set_flag[<PIPE_MTE2>, <PIPE_MTE1>, <EVENT_ID0>]")
         numbers = "i1, index, index, index"
         events = ", ".join(["i64"] * 7)
         for init, wait in (("true", "nil"), ("false", "none")):
             lines.append(
-                f"call @{mma}(%la_d, %lb_d, %{init}, %m_size, %k_size, %n_size, %lc_d, %{wait}, %none, %none, %none, "
-                f"%loop, %none, %none, %flag) : ({types[3]}, {types[4]}, {numbers}, {types[5]}, {events}, i8) -> ()"
+                f"call @{mma}(%la_d, %lb_d, %{init}, %m_size, %k_size, %n_size, {bias}%lc_d, %{wait}, %none, %none, "
+                f"%none, %loop, %none, %none, %flag) : ({types[3]}, {types[4]}, {numbers}, {bias_type}{types[5]}, "
+                f"{events}, i8) -> ()"
             )
         if not self.unit_flag:
             lines += [f"hivm.hir.{what}_flag[<PIPE_M>, <PIPE_FIX>, <EVENT_ID0>]" for what in ("set", "wait")]
         lines.append(
-            f"call @{fix}(%lc_d, %c_d, %quant, %nil, %false, %flag) : ({types[5]}, {types[2]}, i64, i64, i1, i8) -> ()"
+            f"call @{fix}(%lc_d, %c_d, %quant, %relu, %false, %flag) : ({types[5]}, {types[2]}, i64, i64, i1, i8) -> ()"
         )
         lines += ["hivm.hir.pipe_barrier[<PIPE_ALL>]", "return"]
-        pointers = ", ".join(f"%arg{3 + i}: memref<?x{element}, {GM}>" for i, element in enumerate((kind, kind, out)))
+        elements = [kind, kind, out, *([TYPES[self.bias][0]] if self.bias else [])]
+        pointers = ", ".join(f"%arg{3 + i}: memref<?x{element}, {GM}>" for i, element in enumerate(elements))
         head = f"func.func @k(%arg0: i64, %arg1: memref<?xi8, {GM}>, %arg2: memref<?xi8, {GM}>, {pointers}"
         kinds = "hacc.entry, hivm.func_core_type = #hivm.func_core_type<AIC>"
         body = "\n".join(f"    {line}" for line in lines)
@@ -163,6 +184,16 @@ def products() -> Iterator[Product]:
                 for number, (m, k, n) in enumerate(sizes):
                     yield Product(source, outs[number % len(outs)], ta, tb, m, k, n, loop=number - 1)
     yield Product("half", "float", False, False, 64, 64, 64, unit_flag=3)
+    for out in ("float", "half", "bfloat16_t"):
+        yield Product("half", out, False, False, 33, 50, 21, relu=True)
+    yield Product("int8_t", "int32_t", False, False, 33, 50, 21, relu=True)
+    for source, bias in (
+        *((s, b) for s in ("half", "bfloat16_t", "float") for b in ("float", "half")),
+        ("int8_t", "int32_t"),
+    ):
+        for m, k, n in sizes:
+            out = "int32_t" if source == "int8_t" else "float"
+            yield Product(source, out, False, False, m, k, n, bias=bias, relu=n == 21)
 
 
 def run(acl: Acl, product: Product, folder: Path) -> str:
@@ -178,17 +209,21 @@ def run(acl: Acl, product: Product, folder: Path) -> str:
         return values.astype(TYPES[kind][1])
 
     a, b = draw.integers(-3, 4, (product.m, product.k)), draw.integers(-3, 4, (product.k, product.n))
-    expected = 2 * (a @ b)
+    bias = draw.integers(-40, 41, product.n) if product.bias else np.zeros(product.n, int)
+    expected = 2 * (a @ b) + bias
+    if product.relu:
+        expected = np.maximum(expected, 0)
     if product.out == "bfloat16_t":
         expected = np.clip(expected, -256, 256)  # beyond, bfloat16 has not every whole number
     out = stored(np.zeros((product.m, product.n)), product.out)
     given = [stored(a.T if product.transposed_a else a, product.source)]
     given += [stored(b.T if product.transposed_b else b, product.source), out]
+    given += [stored(bias, product.bias)] if product.bias else []
     addresses = [acl.malloc(array.nbytes) for array in given]
     for address, array in zip(addresses, given, strict=True):
         acl.upload(address, np.ascontiguousarray(array).tobytes())
     stream = acl.stream()
-    acl.launch(stub, 1, struct.pack("<6Q", 0, 0, 0, *addresses), stream)
+    acl.launch(stub, 1, struct.pack(f"<{3 + len(addresses)}Q", 0, 0, 0, *addresses), stream)
     acl.sync(stream)
     result = to_float(
         np.frombuffer(acl.download(addresses[2], out.nbytes), out.dtype).reshape(out.shape),

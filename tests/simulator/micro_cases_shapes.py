@@ -186,6 +186,21 @@ def sort(g: Group) -> None:
 
 
 @group
+def sort_with_index(g: Group) -> None:
+    """Equal numbers stay in their order, in both directions; NaN counts as the largest."""
+    for kind, descending, n in product(REALS, (False, True), (1, 33, 300)):
+        x = g.random.integers(-9, 10, n).astype(TYPES[kind][1])
+        x[:: max(n // 3, 2)] = np.nan
+        a, to, places = g.program.place(x, kind), g.target(kind, (n,)), g.target("int32_t", (n,))
+        name = f"sort_with_index_1d_{kind}"
+        g.call(name, a, to, places, g.target(kind, (8,)), Scalar(descending, "i8"))
+        rank = np.where(np.isnan(x), np.float32(99), x.astype(np.float32))
+        order = np.argsort(-rank if descending else rank, kind="stable")
+        g.expect(to, x[order])
+        g.expect(places, order.astype(np.int32))
+
+
+@group
 def transfers(g: Group) -> None:
     """Loads with their padding, stores, and read-modify-writes in global memory."""
     for kind, rank in product([k for k in BITWISE if k != "bool"], SHAPES):

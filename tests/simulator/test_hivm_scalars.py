@@ -287,6 +287,13 @@ def test_nothing_is_left_from_the_block_before(run: Run) -> None:
             "too many loop iterations",
         ),
         (
+            f"    %m = hivm.hir.pointer_cast(%zero) : memref<2xi64, {UB}>\n"
+            "    scf.while : () -> () {\n      scf.condition(%true)\n    } do {\n"
+            f"      func.call @broadcast_scalar_int64_t_to_1d(%zero, %m) : (i64, memref<2xi64, {UB}>) -> ()\n"
+            "      scf.yield\n    }\n",
+            "too many loop iterations",
+        ),
+        (
             "    hivm.hir.wait_flag[<PIPE_V>, <PIPE_MTE3>, <EVENT_ID3>]\n",
             "flag V->MTE3 event 3 is waited for but was never set",
         ),

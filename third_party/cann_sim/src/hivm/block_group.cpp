@@ -59,6 +59,7 @@ void BlockGroup::run(uint32_t first) {
   for (Member& member : members_) {
     member.core->start_block(first + static_cast<uint32_t>(member.block));
     member.frame.cycles = 0;
+    member.frame.steps_left = kMostSteps;
     member.next = member.frame.code->instructions.data();
   }
   for (bool progress = true; progress;) {

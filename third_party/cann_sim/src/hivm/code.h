@@ -26,6 +26,11 @@ union Scalar {
   double f;
 };
 
+// What a core may do in one block before it counts as hanging: loop iterations, and calls of micro-kernels,
+// which take the host about so many times as long. A few seconds.
+inline constexpr int64_t kMostSteps = int64_t{1} << 30;
+inline constexpr int64_t kStepsOfCall = 128;
+
 // What one block sees while it runs.
 struct Frame {
   const Code* code = nullptr;
@@ -35,7 +40,7 @@ struct Frame {
   ExecutionCore* core = nullptr;
   const Instruction* waiting = nullptr;  // stopped here until another core of the block has run
   int64_t cycles = 0;                    // spent on the scalar unit since the core was last told
-  int64_t loops_left = 0;
+  int64_t steps_left = 0;                // see kMostSteps
   bool check_races = false;
 };
 

@@ -7,8 +7,6 @@
 namespace hivm {
 namespace {
 
-constexpr int64_t kMostLoops = int64_t{1} << 30;  // iterations of all loops of a core, a few seconds
-
 [[noreturn]] void bad_arguments(const Launch& launch, const std::string& what) {
   throw ExecutionError("arguments: " + what + " (argument struct of " +
                        std::to_string(launch.argument_bytes) + " bytes)");
@@ -73,7 +71,6 @@ Frame make_frame(const Code& code, ExecutionCore& core) {
   frame.core = &core;
   frame.scalars = code.scalars;
   frame.views = code.views;
-  frame.loops_left = kMostLoops;
   frame.check_races = core.checks_races();
   for (const uint32_t slot : code.local_views) {
     View& v = frame.views[slot];

@@ -13,7 +13,7 @@ namespace {
 
 // A kernel that never ends would hang the host as well.
 void count_loop(Next p, Frame& f) {
-  if (--f.loops_left < 0) bad(p, "the kernel runs for too many loop iterations: it would hang");
+  if (--f.steps_left < 0) bad(p, "the kernel runs for too many loop iterations: it would hang");
 }
 
 std::string text_of(const View& v) {
@@ -112,6 +112,7 @@ Next call(Next p, Frame& f) {
       if (argument.is_view) check_view(f, argument.view);
     }
     if (f.check_races) f.core->enter(site.name, p->line);
+    f.steps_left -= kStepsOfCall;
     site.kernel->run(*f.core, arguments);
   } catch (const ExecutionError& error) {
     const std::string what = error.what();

@@ -94,7 +94,8 @@ class FillL1 final : public MicroKernel {
 };
 
 // fixpipe_nz2nd(source, target, quantisation, relu, channel split, unit flag): the corner of L0C's fractals
-// (columns / 16, rows / 16, 16, 16) that the target is large, row-major, converted.
+// (columns / 16, rows / 16, 16, 16) that the target is large, row-major, without negative numbers if relu is
+// 1, converted. Other kinds of relu take slopes from registers that no module sets.
 class FromFractals final : public MicroKernel {
  public:
   explicit FromFractals(const Variant& variant)
@@ -104,8 +105,10 @@ class FromFractals final : public MicroKernel {
     const Arguments arguments(name_, given, 6, 6);
     const View &source = arguments.view(0, from_, 4), &target = arguments.view(1, to_, 2);
     const int64_t expected = from_ == to_ ? kNone : to_ == Type::Half ? kToHalf : kToBfloat16;
-    require_zero(arguments, 3, "relu");
-    require_zero(arguments, 4, "channel split");
+    const int64_t relu = arguments.integer(3);
+    if (relu != 0 && relu != 1)
+      arguments.fail("relu " + std::to_string(relu) + " is not supported; 0 is none, 1 is plain");
+    if (arguments.integer(4) != 0) arguments.fail("channel split is not supported for a row-major target");
     if (arguments.integer(2) != expected)
       arguments.fail("quantisation " + std::to_string(arguments.integer(2)) + "; only " +
                      std::to_string(expected) + " is supported for these types");
@@ -131,7 +134,7 @@ class FromFractals final : public MicroKernel {
         const std::byte* from =
             address(source, n / cost::kFractal * source.strides[0] + m / cost::kFractal * source.strides[1] +
                                 m % cost::kFractal * source.strides[2]);
-        convert(from, address(target, m * target.strides[0] + n * target.strides[1]), count,
+        convert(from, relu != 0, address(target, m * target.strides[0] + n * target.strides[1]), count,
                 target.strides[1]);
       }
     }
@@ -141,22 +144,18 @@ class FromFractals final : public MicroKernel {
   // Kinds of quantisation, as the instruction numbers them.
   static constexpr int64_t kNone = 0, kToHalf = 1, kToBfloat16 = 16;
 
-  static void require_zero(const Arguments& arguments, size_t index, const std::string& what) {
-    if (arguments.integer(index) != 0)
-      arguments.fail(what + " " + std::to_string(arguments.integer(index)) + " is not supported");
-  }
-
-  template <class T>
-  static void convert_row(const std::byte* from, std::byte* to, int64_t count, int64_t stride) {
-    const auto* source = reinterpret_cast<const float*>(from);
+  template <class S, class T>
+  static void convert_row(const std::byte* from, bool relu, std::byte* to, int64_t count, int64_t stride) {
+    const auto* source = reinterpret_cast<const S*>(from);
     auto* target = reinterpret_cast<T*>(to);
-    for (int64_t i = 0; i < count; i++) target[i * stride] = T(source[i]);
+    for (int64_t i = 0; i < count; i++) target[i * stride] = T(relu && source[i] < 0 ? S{} : source[i]);
   }
 
-  void convert(const std::byte* from, std::byte* to, int64_t count, int64_t stride) const {
-    if (to_ == Type::Half) return convert_row<Half>(from, to, count, stride);
-    if (to_ == Type::Bfloat16) return convert_row<BFloat16>(from, to, count, stride);
-    for (int64_t i = 0; i < count; i++) std::memcpy(to + i * stride * 4, from + i * 4, 4);
+  void convert(const std::byte* from, bool relu, std::byte* to, int64_t count, int64_t stride) const {
+    if (to_ == Type::Half) return convert_row<float, Half>(from, relu, to, count, stride);
+    if (to_ == Type::Bfloat16) return convert_row<float, BFloat16>(from, relu, to, count, stride);
+    if (to_ == Type::Float) return convert_row<float, float>(from, relu, to, count, stride);
+    convert_row<int32_t, int32_t>(from, relu, to, count, stride);
   }
 
   std::string name_;

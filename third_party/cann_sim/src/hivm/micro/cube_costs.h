@@ -8,6 +8,7 @@ namespace hivm::cost {
 
 inline constexpr int64_t kFractal = 16;     // rows of A and columns of B in one step of the matrix unit [D]
 inline constexpr int64_t kL0Bytes = 65536;  // L0A and L0B, each  [P] printed by the compiler for 910B3
+inline constexpr double kL1ToBiasBytesPerCycle = 64;  // L1 -> bias table [A]
 inline constexpr int64_t kSmallTile = 10;  // fractals of C below which the library waits for each product [L]
 inline constexpr int64_t kLongestPitch = 65535;  // elements between rows that one nd2nz can encode [L]
 

@@ -1,6 +1,7 @@
 // The matrix product of two tiles in L1, with the steps and flags that the library's code has.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "hivm/cost_model.h"
@@ -68,7 +69,8 @@ void pack(const Tile& tile, int64_t length, int64_t first, int64_t depth, std::v
 }
 
 // mma_tile(A, B, init, m, k, n, C, wait A, wait B, set A, set B, loop, back 0, back 1, unit flag): see the
-// reference of the micro-kernels. m, k and n: what counts of the tiles; events of -1 are not used.
+// reference of the micro-kernels. m, k and n: what counts of the tiles; events of -1 are not used. With a
+// bias it stands before C: one number for each column, dense in L1, that a product with `init` starts from.
 class MatrixProduct final : public MicroKernel {
  public:
   explicit MatrixProduct(const Variant& variant)
@@ -76,26 +78,29 @@ class MatrixProduct final : public MicroKernel {
         transposed_a_(variant.operation.find("_ta") != variant.operation.npos),
         transposed_b_(variant.operation.find("_tb") != variant.operation.npos),
         type_(variant.type),
-        result_(variant.second) {}
+        result_(variant.second),
+        bias_(type_named(variant.operation)) {}
 
   void run(Core& core, const std::vector<Argument>& given) const override {
-    const Arguments arguments(name_, given, 15, 15);
+    const size_t more = bias_ ? 1 : 0;
+    const Arguments arguments(name_, given, 15 + more, 15 + more);
     const Tile a{&arguments.view(0, type_, 4), !transposed_a_};
     const Tile b{&arguments.view(1, type_, 4), transposed_b_};
-    const View& c = arguments.view(6, result_, 4);
+    const View& c = arguments.view(6 + more, result_, 4);
     Call call;
+    if (bias_) call.bias = &arguments.view(6, *bias_, 4);
     call.init = arguments.integer(2) != 0;
     call.m = arguments.integer(3);
     call.k = arguments.integer(4);
     call.n = arguments.integer(5);
-    call.wait_a = arguments.integer(7);
-    call.wait_b = arguments.integer(8);
-    call.set_a = arguments.integer(9);
-    call.set_b = arguments.integer(10);
-    call.loop = arguments.integer(11);
-    call.back[0] = arguments.integer(12);
-    call.back[1] = arguments.integer(13);
-    call.unit_flag = arguments.integer(14) != 0;
+    call.wait_a = arguments.integer(7 + more);
+    call.wait_b = arguments.integer(8 + more);
+    call.set_a = arguments.integer(9 + more);
+    call.set_b = arguments.integer(10 + more);
+    call.loop = arguments.integer(11 + more);
+    call.back[0] = arguments.integer(12 + more);
+    call.back[1] = arguments.integer(13 + more);
+    call.unit_flag = arguments.integer(14 + more) != 0;
     if (call.m == 0 || call.k == 0 || call.n == 0) {
       wait(core, Pipe::Mte2, Pipe::Mte1, call.wait_a);
       wait(core, Pipe::Mte2, Pipe::Mte1, call.wait_b);
@@ -116,6 +121,7 @@ class MatrixProduct final : public MicroKernel {
     bool init = false, unit_flag = false;
     int64_t m = 0, k = 0, n = 0, wait_a = -1, wait_b = -1, set_a = -1, set_b = -1, loop = -1;
     int64_t back[2] = {-1, -1};
+    const View* bias = nullptr;
   };
 
   static void set(Core& core, Pipe source, Pipe target, int64_t event) {
@@ -144,6 +150,8 @@ class MatrixProduct final : public MicroKernel {
                      std::to_string(call.n) + " with tiles " + shape_text(*a.view) + ", " +
                      shape_text(*b.view) + " and " + shape_text(c));
     }
+    if (call.bias && (call.bias->count() < call.n || call.bias->strides[3] != 1))
+      arguments.fail("a bias " + shape_text(*call.bias) + " for " + std::to_string(call.n) + " columns");
   }
 
   // The whole height of A takes part, whatever m is; of B the fractals up to n.
@@ -178,6 +186,9 @@ class MatrixProduct final : public MicroKernel {
       if (i == 0) wait(core, Pipe::Mte2, Pipe::Mte1, call.wait_b);
       load(core, *b.view, round_up(call.n, kF) * depth * size, cost::kL1ToL0bBytesPerCycle);
       if (last) set(core, Pipe::Mte1, Pipe::Mte2, call.set_b);
+      if (call.bias)
+        load(core, *call.bias, round_up(call.n, kF) * bytes_of(call.bias->element),
+             cost::kL1ToBiasBytesPerCycle);
       core.set_flag(Pipe::Mte1, Pipe::M, kLibraryEvent);
       core.wait_flag(Pipe::Mte1, Pipe::M, kLibraryEvent);
       Work work;
@@ -217,10 +228,25 @@ class MatrixProduct final : public MicroKernel {
     });
   }
 
-  static void clear(const View& c, int64_t rows, int64_t columns) {
+  template <class R>
+  R bias_at(const View& bias, int64_t column) const {
+    if (*bias_ == Type::Half)
+      return static_cast<R>(to_float(reinterpret_cast<const Half*>(bias.base)[bias.offset + column]));
+    return reinterpret_cast<const R*>(bias.base)[bias.offset + column];
+  }
+
+  // What a product with `init` adds to: the bias in every row, or zero.
+  template <class R>
+  void start(const View& c, const Call& call, int64_t rows, int64_t columns) const {
+    R row[kF];
     for (int64_t n = 0; n < columns / kF; n++) {
-      for (int64_t m = 0; m < rows / kF; m++)
-        std::memset(c.base + (c.offset + n * c.strides[0] + m * c.strides[1]) * 4, 0, kF * kF * 4);
+      std::fill(row, row + kF, R{});
+      const int64_t count = call.bias ? std::min(kF, call.n - n * kF) : 0;
+      for (int64_t i = 0; i < count; i++) row[i] = bias_at<R>(*call.bias, n * kF + i);
+      for (int64_t m = 0; m < rows; m++) {
+        const int64_t at = n * c.strides[0] + m / kF * c.strides[1] + m % kF * kF;
+        std::memcpy(c.base + (c.offset + at) * static_cast<int64_t>(sizeof(R)), row, sizeof row);
+      }
     }
   }
 
@@ -228,7 +254,7 @@ class MatrixProduct final : public MicroKernel {
     const int64_t rows = height(a, c), columns = width(b, c, call);
     static thread_local std::vector<float> left, right;  // kept from call to call: most tiles are alike
     pack_both(a, b, rows, columns, 0, call.k, left, right);
-    if (call.init) clear(c, rows, columns);
+    if (call.init) start<float>(c, call, rows, columns);
     add_product(left.data(), right.data(), reinterpret_cast<float*>(c.base) + c.offset, rows, columns, call.k,
                 c.strides[1], c.strides[0]);
   }
@@ -238,7 +264,7 @@ class MatrixProduct final : public MicroKernel {
     constexpr int64_t kExact = 1024;
     const int64_t rows = height(a, c), columns = width(b, c, call);
     static thread_local std::vector<float> left, right, sums;
-    if (call.init) clear(c, rows, columns);
+    if (call.init) start<int32_t>(c, call, rows, columns);
     auto* const result = reinterpret_cast<uint32_t*>(c.base) + c.offset;
     for (int64_t first = 0; first < call.k; first += kExact) {
       const int64_t depth = std::min(kExact, call.k - first);
@@ -258,10 +284,12 @@ class MatrixProduct final : public MicroKernel {
   std::string name_;
   bool transposed_a_, transposed_b_;
   Type type_, result_;
+  std::optional<Type> bias_;
 };
 
 KernelPointer make_product(const Variant& variant) { return std::make_shared<MatrixProduct>(variant); }
 
+constexpr char kReals[] = "half:float bfloat16_t:float float:float";
 constexpr char kTypes[] = "half:float bfloat16_t:float float:float int8_t:int32_t";
 
 }  // namespace
@@ -270,6 +298,8 @@ const std::vector<Family>& product_families() {
   static const std::vector<Family> families = {
       {"mma_tile_{from}_to_{to}", "", "", kTypes, Pipe::M, make_product},
       {"mma_tile_{from}_to_{to}{op}", "_ta _tb _ta_tb", "", kTypes, Pipe::M, make_product},
+      {"mma_tile_with_{op}_bias_{from}_to_{to}", "float half", "", kReals, Pipe::M, make_product},
+      {"mma_tile_with_{op}_bias_{from}_to_{to}", "int32_t", "", "int8_t:int32_t", Pipe::M, make_product},
   };
   return families;
 }

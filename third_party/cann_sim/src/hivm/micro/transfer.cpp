@@ -212,6 +212,39 @@ class Load final : public MicroKernel {
   MoveLoop move_;
 };
 
+// load_gm_to_cbuf(source, target, pad mode): elements as they are, not in fractals: a bias.
+class LoadL1 final : public MicroKernel {
+ public:
+  explicit LoadL1(const Variant& variant)
+      : name_(variant.name), type_(variant.type), move_(move_of(variant.type)) {}
+
+  void run(Core& core, const std::vector<Argument>& given) const override {
+    const Arguments arguments(name_, given, 3, 3);
+    const View &source = arguments.view(0, type_, 1), &target = arguments.view(1, type_, 1);
+    if (arguments.integer(2) != 0)
+      arguments.fail("pad mode " + std::to_string(arguments.integer(2)) + " is not supported; 0 is none");
+    if (source.count() == 0) return;
+    require_equal_shapes(name_, source, target);
+    core.check_global(source);
+    const Transfer transfer = plan(target, source, 0);
+    if (transfer.scalar) arguments.fail("the target does not start at a multiple of 32 bytes of L1");
+    Work work;
+    work.pipe = Pipe::Mte2;
+    work.cycles = transfer_cycles(transfer);
+    work.writes[0] = &target;
+    work.gm_read = &source;
+    core.issue(work);
+    Rows<2>(name_, {&target, &source}).each([&](const std::array<Lane, 2>& lanes, int64_t n) {
+      move_(lanes[1], lanes[0], n);
+    });
+  }
+
+ private:
+  std::string name_;
+  Type type_;
+  MoveLoop move_;
+};
+
 // store_ubuf_to_gm(source, target, atomic kind)
 class Store final : public MicroKernel {
  public:
@@ -298,6 +331,7 @@ constexpr char kAll[] =
 const std::vector<Family>& transfer_families() {
   static const std::vector<Family> families = {
       {"load_gm_to_ubuf_{rank}d_{type}", "", "1 2 3", kBytes, Pipe::Mte2, make<Load>},
+      {"load_gm_to_cbuf_{rank}d_{type}", "", "1", "int32_t half float", Pipe::Mte2, make<LoadL1>},
       {"store_ubuf_to_gm_{rank}d_{type}", "", "1 2 3", kBytes, Pipe::Mte3, make<Store>},
       {"copy_ubuf_to_ubuf_{rank}d_{type}", "", "1 2 3", kAll, Pipe::V, make<Copy>},
   };
