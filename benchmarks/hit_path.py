@@ -1,14 +1,19 @@
-"""What a tuned kernel costs per launch once its config is chosen: the installed Triton's tuner and ours, in one run.
+"""What a launch costs the host once its config is chosen: directly, through the installed Triton's tuner, through ours.
 
-The kernel below the tuner does nothing and the driver only names a device, so what is left is the tuner's own work on
-the host: binding, key, lookup, merging of options. Needs no device. The sides are timed in turns; the median of the
-rounds counts.
+    python benchmarks/hit_path.py                                             # no device: a launch does nothing
+    triton-ascend-tune sim run -- python benchmarks/hit_path.py --device npu  # the simulated NPU
+    python benchmarks/hit_path.py --device cuda
+
+Kernels with 4, 8 and 16 arguments, passed by position and by keyword, tuned over 1 and 16 configs. The three sides are
+called in turns, in one process, on the same kernel with the same tensors: ``kernel[grid](...)`` with the settings of
+the winner spelled out (``BLOCK=..., num_warps=...``), and ``tuner[grid](...)``. An overhead is the median, over the
+rounds, of the difference to the direct launches of the same round. Nothing waits for the device within a round. Where
+other programs share the processors, ``--clock cpu`` counts the processor time of the calling thread alone.
 """
 
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 import os
 import pathlib
@@ -17,26 +22,47 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")  # torch_npu needs a CANN, this benchmark does not
+os.environ.setdefault("TRITON_ASCEND_TUNE_TARGETS", "cuda")
 
 import torch
 import triton
+import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.driver import driver
+from triton.runtime.jit import JITFunction
 
 from triton_ascend_tune.autotuner import make_tuner_class
 
-CALLS = 20_000
-ROUNDS = 9
+#: The goals: microseconds of ours over a direct launch, and times that stock's overhead is larger.
+GOAL_US = 2.0
+GOAL_RATIO = 10.0
+CLOCKS = {"wall": time.perf_counter, "cpu": time.thread_time}
+KEY = ["M", "N"]
+GRID = (1,)
 
 
 class StockTuner(Autotuner):
     """The class that ``TRITON_ASCEND_TUNE=0`` gives; a subclass, because those are never replaced."""
 
 
+@triton.jit
+def four(x, y, M, N, BLOCK: tl.constexpr):
+    tl.store(y + tl.arange(0, BLOCK), tl.load(x + tl.arange(0, BLOCK)))
+
+
+@triton.jit
+def eight(x, y, M, N, K, stride_x, stride_y, z, BLOCK: tl.constexpr):
+    tl.store(y + tl.arange(0, BLOCK), tl.load(x + tl.arange(0, BLOCK)))
+
+
+@triton.jit
+def sixteen(x, y, M, N, K, xm, xk, ym, yn, zm, zn, z, bias, scale, rows, columns, BLOCK: tl.constexpr):
+    tl.store(y + tl.arange(0, BLOCK), tl.load(x + tl.arange(0, BLOCK)))
+
+
 class NoDevice:
-    """A driver that knows the name of its device."""
+    """A driver that only names its device."""
 
     def get_current_device(self) -> int:
         return 0
@@ -48,59 +74,110 @@ class NoDevice:
         return bench
 
 
-class NoKernel:
-    """A kernel that is launched in no time."""
-
-    def __init__(self, fn: Callable[..., Any]) -> None:
-        self.fn = fn
-        self.arg_names = list(inspect.signature(fn).parameters)
-
-    def run(self, *args: Any, **kwargs: Any) -> None:
-        return None
-
-
-def matmul(a, b, c, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn, BM: tl.constexpr, BN: tl.constexpr):  # fmt: skip # noqa: E501, F821
-    """Only its signature counts: a usual number of arguments."""
-
-
 def bench(call: Callable[[], Any], quantiles: Any = None) -> list[float]:
+    """All configs are equal here, so nothing has to be measured."""
     call()
     return [1.0, 1.0, 1.0]
 
 
-def seconds(call: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    for _ in range(CALLS):
+def argument(name: str, device: str) -> Any:
+    if name in ("x", "y", "z", "bias"):
+        return torch.ones(4096, device=device, dtype=torch.float16)
+    return 0.5 if name == "scale" else 1024
+
+
+def calls(kernel: Any, count: int, by_keyword: bool, device: str) -> dict[str, Callable[[], Any]]:
+    """The three ways to launch ``kernel``, each as a function without arguments, called once."""
+    names = [name for name in kernel.arg_names if name != "BLOCK"]
+    configs = [triton.Config({"BLOCK": 1024}, num_warps=4) for _ in range(count)]
+    scope: dict[str, Any] = {name: argument(name, device) for name in names}
+    scope.update(grid=GRID, direct=kernel)
+    for side, cls in (("stock", StockTuner), ("ours", make_tuner_class(Autotuner))):
+        scope[side] = cls(kernel, kernel.arg_names, configs, KEY, None, None, do_bench=bench)
+    passed = ", ".join(f"{name}={name}" if by_keyword else name for name in names)
+    settings = ", ".join(f"{name}={value!r}" for name, value in configs[0].all_kwargs().items())
+    made = {}
+    for side, given in (("direct", f"{passed}, {settings}"), ("stock", passed), ("ours", passed)):
+        exec(f"def call_{side}(): {side}[grid]({given})", scope)  # what a program has in its source
+        made[side] = scope[f"call_{side}"]
+        made[side]()
+    return made
+
+
+def microseconds(call: Callable[[], Any], repeats: int, clock: Callable[[], float]) -> float:
+    start = clock()
+    for _ in range(repeats):
         call()
-    return time.perf_counter() - start
+    return (clock() - start) / repeats * 1e6
+
+
+def measure(
+    sides: dict[str, Callable[[], Any]], options: argparse.Namespace, wait: Callable[[], Any]
+) -> dict[str, float]:
+    """Medians in microseconds: of a direct launch, and of what the two tuners add to one."""
+    rounds = []
+    for number in range(options.rounds + 1):
+        took = {}
+        for side in list(sides)[number % 3 :] + list(sides)[: number % 3]:
+            took[side] = microseconds(sides[side], options.calls, CLOCKS[options.clock])
+            wait()
+        rounds.append(took)
+    rounds = rounds[1:]  # the first one warms up
+    return {
+        "direct": statistics.median(each["direct"] for each in rounds),
+        **{side: statistics.median(each[side] - each["direct"] for each in rounds) for side in ("stock", "ours")},
+    }
+
+
+def set_up(device: str) -> tuple[str, Callable[[], Any]]:
+    """The name of the device of tensors, and what waits for it."""
+    if device == "none":
+        driver.set_active(NoDevice())
+        JITFunction.run = lambda self, *args, grid, warmup, **keywords: None
+        return "cpu", lambda: None
+    if device == "npu":
+        import torch_npu  # noqa: F401
+    return device, getattr(torch, device).synchronize
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", choices=("none", "npu", "cuda"), default="none")
+    parser.add_argument("--clock", choices=tuple(CLOCKS), default="wall")
+    parser.add_argument("--calls", type=int, default=1000, help="launches of one side in a round")
+    parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--json", metavar="FILE", help="also write the figures to FILE")
     options = parser.parse_args()
-    driver.set_active(NoDevice())
-    kernel = NoKernel(matmul)
-    configs = [triton.Config({"BM": bm, "BN": bn}) for bm in (32, 64) for bn in (32, 64)]
-    tensors = [torch.ones(4, 4, dtype=torch.float16) for _ in range(3)]
-    arguments = (*tensors, 4096, 4096, 4096, 4096, 1, 4096, 1, 4096, 1)
-    sides: dict[str, Callable[[], Any]] = {"kernel alone": lambda: kernel.run(*arguments, grid=(1,), warmup=False)}
-    for name, cls in (("stock", StockTuner), ("ours", make_tuner_class(Autotuner))):
-        tuner: Any = cls(kernel, kernel.arg_names, configs, ["M", "N", "K"], None, None, do_bench=bench)
-        sides[name] = lambda tuner=tuner: tuner.run(*arguments, grid=(1,), warmup=False)
-        sides[name]()
-    rounds = [{name: seconds(call) / CALLS * 1e6 for name, call in sides.items()} for _ in range(ROUNDS)]
-    alone = statistics.median(each["kernel alone"] for each in rounds)
-    figures = {name: statistics.median(each[name] for each in rounds) - alone for name in ("stock", "ours")}
-    print(f"triton {triton.__version__}, tuner's own host time per launch on a hit, {len(arguments)} arguments:")
-    for name, figure in figures.items():
-        print(f"  {name:6} {figure:6.2f} us")
-    print(f"  ours/stock {figures['ours'] / figures['stock']:.2f}")
+    if options.calls < 1 or options.rounds < 1:
+        parser.error(f"--calls is {options.calls}, --rounds {options.rounds}; at least 1 each")
+    name, wait = set_up(options.device)
+    content: dict[str, Any] = {"triton": triton.__version__, "torch": torch.__version__, "device": options.device}
+    content["clock"] = options.clock
+    if options.device == "cuda":
+        content["device"] = torch.cuda.get_device_name(0)
+    print(", ".join(f"{what} {value}" for what, value in content.items()))
+    print(f"{'arguments':>9} {'passed by':9} {'configs':>7} {'direct us':>9} {'stock +us':>9} {'ours +us':>9}")
+    content["rows"] = []
+    for kernel, count in ((four, 4), (eight, 8), (sixteen, 16)):
+        for by_keyword in (False, True):
+            for configs in (1, 16):
+                figures = measure(calls(kernel, configs, by_keyword, name), options, wait)
+                passed = "keyword" if by_keyword else "position"
+                content["rows"].append({"arguments": count, "passed": passed, "configs": configs, **figures})
+                print(
+                    f"{count:9} {passed:9} {configs:7} {figures['direct']:9.2f} {figures['stock']:9.2f} "
+                    f"{figures['ours']:9.2f}",
+                    flush=True,
+                )
+    worst = max(content["rows"], key=lambda row: row["ours"])
+    ratios = [row["stock"] / row["ours"] for row in content["rows"] if row["ours"] > 0]  # else there is none to give
+    content["least_ratio"] = min(ratios, default=None)
+    print(f"ours over direct: at most {worst['ours']:.2f} us (goal {GOAL_US})")
+    below = f"ours took less than direct in {len(content['rows']) - len(ratios)} of {len(content['rows'])} rows"
+    least = f"at least {min(ratios):.1f} times ours (goal {GOAL_RATIO}); " if ratios else ""
+    print(f"stock's overhead: {least}{below}")
     if options.json:
-        text = json.dumps(
-            {"triton": triton.__version__, "us_per_call": figures, "calls": CALLS, "rounds": ROUNDS}, indent=1
-        )
-        pathlib.Path(options.json).write_text(text + "\n")
+        pathlib.Path(options.json).write_text(json.dumps(content, indent=1) + "\n")
 
 
 if __name__ == "__main__":

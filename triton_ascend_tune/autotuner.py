@@ -28,7 +28,7 @@ from triton_ascend_tune.key_mapping import ATTRIBUTE as MAPS
 from triton_ascend_tune.launch import Call, explain_missing, merge, named_arguments
 from triton_ascend_tune.plan import Place, Plan
 from triton_ascend_tune.stock import heuristics_below, is_default, resets_a_lone_survivor
-from triton_ascend_tune.values import Outcome, Protocol, Verdict
+from triton_ascend_tune.values import Protocol, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -345,28 +345,14 @@ class Tuner:
                 raise
             raise explained from error
 
-    def _tell_candidates(self, contest: Sequence[Outcome]) -> None:
-        if settings.print_autotuning():
-            from triton_ascend_tune.report import StockLines
 
-            StockLines(self.stock).candidates(self.base_fn.__name__, contest)
-
-
-def make_tuner_class(base: type) -> type:
+@functools.cache
+def make_tuner_class(base: Any) -> type:
     """Our subclass of ``base``, the installed Triton's ``Autotuner`` or a subclass of it; one for each, always the
     same.
 
     Its constructor has the signature of ``base``'s. It may be assigned to ``__class__`` of an instance of ``base``.
     """
-    if base not in _classes:
-        _classes[base] = _make_tuner_class(base)
-    return _classes[base]
-
-
-_classes: dict[type, type] = {}
-
-
-def _make_tuner_class(base: Any) -> type:
     constructor = base.__init__
     signature = inspect.signature(constructor)
     #: Before Triton 3.5 the constructor asks the driver for its timer, so that decorating would need a device.
