@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from triton_ascend_tune import choose, contest, flights, grid, isolation, pool, prune, settings, trials
+from triton_ascend_tune import choose, contest, flights, grid, isolation, pool, prune, report, settings, trials
 from triton_ascend_tune.candidates import rounds
 from triton_ascend_tune.compile import Compiled, compile_candidates, compiles_ahead
 from triton_ascend_tune.hooks import Hooks
@@ -90,8 +90,8 @@ def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Pl
         settled = rounds.go_on(settled, pruned.proposal, memory, steps, stages)
         candidates = [outcome.candidate for outcome in settled.outcomes]
     with stages.of("choose"):
-        if not settled.all_known:
-            tuner._tell_candidates(settled.outcomes)
+        if not settled.all_known and settings.print_autotuning():
+            report.StockLines(tuner.stock).candidates(plan.kernel, settled.outcomes)
         dropped = prune.as_outcomes(pruned, lambda config: candidates_of(tuner, [config])[0])
         verdict = choose.choose(settled.outcomes, used, plan.kernel, dropped, settled.choice)
         if settled.all_known:
