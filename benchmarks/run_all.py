@@ -14,6 +14,7 @@ BENCHMARKS = (
     ("hivm_modules", True),
     ("event_sample_cost", True),
     ("race_simulated", True),
+    ("checkpoints", True),
     ("tuning_time", False),
     ("candidates", True),
 )

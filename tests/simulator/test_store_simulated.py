@@ -116,3 +116,58 @@ def test_records_of_the_simulator_are_none_of_a_device(runs: dict[str, Any], run
         """
     )
     assert answer[0] and answer[1] is False
+
+
+RACE = """
+import json, os, signal, triton, torch
+import triton.language as tl
+from triton_ascend_tune.measure import checkpoints, device
+
+checkpoints.SHARE = 0.0  # keep every round: this race is over in a few milliseconds of real time
+kill_at, rounds = int(os.environ["KILL_AT"]), []
+run = device.DeviceTimer.run
+def counted(timer, trials, order, gated=True):
+    done = run(timer, trials, order, gated)
+    if gated:
+        rounds.append(sorted(order))
+        if len(rounds) == kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return done
+device.DeviceTimer.run = counted
+
+@triton.autotune(configs=[triton.Config({"BLOCK": b}) for b in (256, 1024, 2048, 4096, 8192)], key=["n"])
+@triton.jit
+def double(x, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)
+
+n = 50000
+x = torch.rand(n)
+out = torch.empty(n, device="npu")
+double[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x.to("npu"), out, n)
+report({
+    "best": double.best_config.kwargs["BLOCK"],
+    "times": [o.samples.times_ms for o in double.verdict.outcomes],
+    "rounds": rounds,
+    "equal": torch.equal(out.cpu(), x * 2),
+})
+"""
+
+
+def test_a_killed_race_goes_on_where_it_was(run_on_sim: Any, tmp_path: Path) -> None:
+    """FR-17, with the real engine, launches and events: the samples and the choice are those of a race in peace."""
+    env = {"TRITON_CACHE_AUTOTUNING": "1", "KILL_AT": "0"}
+    whole = run_on_sim(RACE, env={**env, "TRITON_CACHE_DIR": str(tmp_path / "peace")})
+    env["TRITON_CACHE_DIR"] = str(tmp_path / "cache")
+    kept = 0
+    for kill_at in (3, 1, 5):
+        done = run_on_sim(RACE, env={**env, "KILL_AT": str(kill_at)}, check=False)
+        assert done.returncode == -9, done.stderr
+        # The round of the kill is lost, and so is the one that is thrown away.
+        kept += max(0, kill_at - 1 - (1 if kept else 0))
+        [race] = [c for p in (tmp_path / "cache").rglob("*.tune.json") if "rounds" in (c := json.loads(p.read_text()))]
+        assert [sorted(index for index, _, _ in round_) for round_ in race["rounds"]] == whole["rounds"][:kept]
+    last = run_on_sim(RACE, env=env)
+    assert kept == 5 and last["rounds"] == whole["rounds"][kept : kept + 1] + whole["rounds"][kept:]
+    assert (last["best"], last["times"]) == (whole["best"], whole["times"])
+    assert last["equal"]

@@ -10,9 +10,9 @@ A process that takes up a race finds a device that has been idle. So it runs the
 race begins with rounds that are thrown away.
 
 Checkpoints are written between two rounds, when the gate is open and nothing runs on the device. One is written when
-the time since the last is ``SHARE`` times what that cost, so that writing takes at most 1/20 of a race however slow
-the disk is, and a last one when the race is over, until its results are stored. A race that is killed loses what it
-sampled since; that is the running round where rounds take longer than that.
+the time since the last is ``SHARE`` times what that cost, so that writing takes about 1/20 of a race however slow the
+disk is, and a last one when the race is over, until its results are stored. A race that is killed loses what it sampled
+since; that is the running round where rounds take longer than that.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from triton_ascend_tune.values import Progress, Sample
 #: So many times the cost of a checkpoint lie between two of them.
 SHARE = 20.0
 #: What the first one is taken to cost, in seconds: a race that is over within ``SHARE`` times this writes the last one
-#: alone. A file of 16 KiB took 0.2 to 4 ms on the disks of two virtual machines.
+#: alone. Writing 1 to 64 KiB took 0.2 to 4 ms on the disk of a busy virtual machine.
 FIRST_COST_S = 0.001
 
 
