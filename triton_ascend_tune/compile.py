@@ -7,6 +7,7 @@ all but launch: same binder, same specialisation, same caches as the launch that
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -31,18 +32,26 @@ class Compiled:
     error: BaseException | None = field(default=None, repr=False)
 
 
+#: What is left to begin, now that one is known: ``revise(known, left)``.
+Revise = Callable[[Compiled, Sequence[Candidate]], Sequence[Candidate]]
+
+
 def compile_candidates(
     candidates: Sequence[Candidate],
     compile_one: Callable[[Candidate], Any],
     at_once: AbstractContextManager[Any] | None = None,
+    revise: Revise | None = None,
+    ahead: int = 1,
 ) -> list[Compiled]:
-    """What ``compile_one`` makes of each candidate, in the order given.
+    """What ``compile_one`` makes of each candidate, in the order in which they were begun.
 
     ``at_once``: within it ``compile_one`` may return promises, which are then waited for; what failed for want of
-    something that other compilers had taken is compiled again, alone. A candidate's own failure becomes a ``Compiled``
-    with an error. Any other exception (a bad argument, an interrupt) is raised.
+    something that other compilers had taken is compiled again, alone. ``revise``: asked as soon as one is known, while
+    ``ahead`` others compile, what is left to begin; without it all begin at once. A candidate's own failure becomes a
+    ``Compiled`` with an error. Any other exception (a bad argument, an interrupt) is raised.
     """
     settled: dict[int, Compiled] = {}
+    left, begun, compiled = list(candidates), deque[tuple[Candidate, Any]](), list[Compiled]()
 
     def attempt(candidate: Candidate) -> Any:
         try:
@@ -62,8 +71,13 @@ def compile_candidates(
         return replace(settled[id(kernel)], candidate=candidate)
 
     with at_once or nullcontext():
-        promises = [attempt(candidate) for candidate in candidates]
-        compiled = [settle(*each) for each in zip(candidates, promises)]
+        while left or begun:
+            while left and (revise is None or len(begun) <= ahead):
+                candidate = left.pop(0)
+                begun.append((candidate, attempt(candidate)))
+            compiled.append(settle(*begun.popleft()))
+            if revise is not None:
+                left = list(revise(compiled[-1], left))
     if at_once is None:
         return compiled
     return [

@@ -13,7 +13,7 @@ from typing import Any
 
 from triton_ascend_tune import choose, contest, flights, grid, isolation, pool, prune, report, settings, trials
 from triton_ascend_tune.candidates import rounds
-from triton_ascend_tune.compile import Compiled, compile_candidates, compiles_ahead
+from triton_ascend_tune.compile import Compiled, Revise, compile_candidates, compiles_ahead
 from triton_ascend_tune.hooks import Hooks
 from triton_ascend_tune.key import Key
 from triton_ascend_tune.launch import Call, merge
@@ -68,7 +68,7 @@ def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Pl
             return trials.measure_candidates(entries, protocol, None, tuner.measurer, do_bench)
         device = tuner.open_device()
         simulated = getattr(device, "simulated", None)
-        with flights.device(place.label):
+        with flights.device(place.label, getattr(device, "physical", None)):
             measurer = tuner._measurer_of(protocol, entries)
             measured = trials.measure_candidates(entries, protocol, device, measurer, checkpoints=checkpoints)
         used = measured.protocol or protocol
@@ -80,27 +80,28 @@ def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Pl
     steps = contest.Steps(
         grid=lambda each: grid.grid_of(call.keywords.get("grid"), plan.bound(arguments(each))),
         refused=lambda value: grid.refused(value, place.target, settings.spreads_blocks()),
-        compile=lambda chosen: _compile(tuner, chosen, call, hooks),
+        compile=lambda chosen, revise: _compile(tuner, chosen, call, hooks, revise),
         measure=measure,
         one_by_one=do_bench is not None or (protocol.plan, protocol.method) == ("classic", settings.EVENT),
         resumable=do_bench is None and (protocol.plan, protocol.method) == ("race", settings.EVENT),
     )
-    settled = contest.settle(candidates, memory, steps, stages)
-    if pruned.proposal is not None:
-        settled = rounds.go_on(settled, pruned.proposal, memory, steps, stages)
-        candidates = [outcome.candidate for outcome in settled.outcomes]
-    with stages.of("choose"):
-        if not settled.all_known and settings.print_autotuning():
-            report.StockLines(tuner.stock).candidates(plan.kernel, settled.outcomes)
-        dropped = prune.as_outcomes(pruned, lambda config: candidates_of(tuner, [config])[0])
-        verdict = choose.choose(settled.outcomes, used, plan.kernel, dropped, settled.choice)
-        if settled.all_known:
-            verdict = choose.preferred(verdict, memory.winner(candidates))
-    if not settled.all_known:
-        if used == protocol:
+    with memory.turn(protocol.plan):
+        settled = contest.settle(candidates, memory, steps, stages, pruned.proposal)
+        if pruned.proposal is not None:
+            settled = rounds.go_on(settled, pruned.proposal, memory, steps, stages)
+            candidates = [outcome.candidate for outcome in settled.outcomes]
+        with stages.of("choose"):
+            if not settled.all_known and settings.print_autotuning():
+                report.StockLines(tuner.stock).candidates(plan.kernel, settled.outcomes)
+            dropped = prune.as_outcomes(pruned, lambda config: candidates_of(tuner, [config])[0])
+            verdict = choose.choose(settled.outcomes, used, plan.kernel, dropped, settled.choice)
+            if settled.all_known:
+                verdict = choose.preferred(verdict, memory.winner(candidates))
+        if not settled.all_known and used == protocol:
             with stages.of("store"):
                 memory.set_winner(verdict.winner, candidates)
                 memory.end_races()
+    if not settled.all_known:
         hooks.reset(arguments(verdict.winner.candidate))
     return Tuning(
         winner=verdict.winner.candidate.config,
@@ -129,7 +130,9 @@ def candidates_of(tuner: Any, configs: Sequence[Any]) -> list[Candidate]:
     return [Candidate(place_of.get(id(config), extra), config, config.all_kwargs()) for config in configs]
 
 
-def _compile(tuner: Any, candidates: Sequence[Candidate], call: Call, hooks: Hooks) -> list[Compiled]:
+def _compile(
+    tuner: Any, candidates: Sequence[Candidate], call: Call, hooks: Hooks, revise: Revise | None = None
+) -> list[Compiled]:
     """Compiles ahead what can be. Hooks that may change the arguments must run first, so those compile later."""
     ahead = compiles_ahead(tuner.fn) and not hooks.change_arguments
 
@@ -142,7 +145,8 @@ def _compile(tuner: Any, candidates: Sequence[Candidate], call: Call, hooks: Hoo
     jit = jit_function(tuner.fn)
     in_threads = ahead and (workers > 1 or settings.compile_timeout() is not None)
     at_once = pool.promised(jit, workers) if in_threads and pool.can_promise(jit) else None
-    return compile_candidates(candidates, compile_one, at_once)
+    # Two for each compiler, so that none waits for the one whose turn it is.
+    return compile_candidates(candidates, compile_one, at_once, revise, ahead=2 * workers if at_once else 0)
 
 
 def _without_errors(verdict: Verdict) -> Verdict:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 from tuning_fakes import World, copy_kernel, triton, tuner, vectors, world  # noqa: F401
 
+from triton_ascend_tune.candidates import variants
 from triton_ascend_tune.candidates.hints import hints
 from triton_ascend_tune.key_mapping import key_map
 from triton_ascend_tune.values import Status
@@ -33,15 +35,34 @@ def test_what_overflows_is_tried_again_with_less_and_says_so(world: World) -> No
     assert failure.reason == "unified buffer overflow: needs 1000 KiB, has 192 KiB; tried again as BLOCK=3126"
 
 
-def test_the_best_meet_the_candidates_of_the_next_round(world: World) -> None:  # noqa: F811
-    world.compile_errors = {25_008: RuntimeError("ub overflow, requires 8192000 bits while 1572864 bits available!")}
+def test_the_best_meet_the_candidates_of_the_next_round(world: World, monkeypatch: Any) -> None:  # noqa: F811
+    monkeypatch.setattr(variants, "of_npu", lambda *_: iter([{"multibuffer": False}]))
     world.times = lambda settings: abs(settings["BLOCK"] - 12_504) + 1.0
     tuned = tuner(world, copy_kernel, [])
     call(tuned)
     launched = world.logged("launch")
     assert tuned.best_config.kwargs["BLOCK"] == 12_504
-    assert launched.count(12_504) > launched.count(8336) > 0  # the best was measured in each round
+    assert launched.count(12_504) > launched.count(4168) > 0  # the best was measured in each round
     assert len({id(each.candidate.config) for each in tried(tuned)}) == len(tried(tuned))
+    assert {str(each.candidate.config.kwargs) for each in tried(tuned)} >= {"{'BLOCK': 12504, 'multibuffer': False}"}
+
+
+def test_a_failure_teaches_while_others_have_yet_to_be_compiled(world: World) -> None:  # noqa: F811
+    """It needs ten times of what was modelled: what then cannot fit is not compiled, what is tried instead is."""
+    world.compile_errors = {25_008: RuntimeError("ub overflow, requires 8192000 bits while 1572864 bits available!")}
+    world.times = lambda settings: abs(settings["BLOCK"] - 3126) + 1.0
+    tuned = tuner(world, copy_kernel, [])
+    call(tuned)
+    compiled = world.logged("compile")
+    assert compiled.index(25_008) < compiled.index(3126)
+    given_up = {
+        each.candidate.config.kwargs["BLOCK"]: each.reason
+        for each in tuned.verdict.outcomes
+        if each.status is Status.PRUNED and each.candidate.config.kwargs["BLOCK"] < 25_008
+    }
+    assert 16_384 in given_up and "unified buffer: needs about" in given_up[16_384]
+    assert not set(given_up) & set(compiled)
+    assert len(set(world.logged("launch"))) == len(set(compiled)) - 1  # one race of all that compiled
 
 
 def test_a_hit_proposes_nothing_and_another_length_does(world: World) -> None:  # noqa: F811
@@ -109,3 +130,27 @@ def test_a_mapped_length_shares_no_choice_that_would_not_cover_it(world: World) 
     for n in (600, 1000):
         call(shared, n)
     assert len(shared.cache) == 1
+
+
+def test_candidates_are_proposed_while_others_compile(world: World, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """All compilers but the failing one are held until what is tried instead of the failure begins to compile."""
+    monkeypatch.setenv("TRITON_ASCEND_TUNE_WORKERS", "32")  # one for each
+    world.times = lambda settings: float(settings["BLOCK"])
+    rescue_begun, in_time, order = threading.Event(), [], []
+    compile_ = world.compile
+
+    def held(src: Any, *rest: Any, **options: Any) -> Any:
+        block = next(value for value in src.constants.values() if isinstance(value, int))
+        order.append(block)
+        if block == tuned.configs[0].kwargs["BLOCK"]:
+            raise RuntimeError("ub overflow, requires 8192000 bits while 1572864 bits available!")
+        if block not in {config.kwargs["BLOCK"] for config in tuned.configs}:
+            rescue_begun.set()
+        in_time.append(rescue_begun.wait(10))
+        return compile_(src, *rest, **options)
+
+    monkeypatch.setattr(triton.compiler, "compile", held)
+    tuned = tuner(world, copy_kernel, [])
+    call(tuned)
+    assert rescue_begun.is_set() and all(in_time), order
+    assert len(in_time) > 2

@@ -89,6 +89,22 @@ class Proposal:
         expands = bool(hints.lists) and bool(user_configs)
         self.configs += self._expanded(user_configs) if expands else list(user_configs)
 
+    def instead(self, failure: Any) -> list[Any]:
+        """What to try in the place of a candidate that did not fit; asked while others are compiling."""
+        if self._staged is None or id(failure.candidate.config) not in self._points:
+            return []
+        seen = self._seen(failure)
+        if seen.point.identity in self._observed:
+            return []
+        self._observed.add(seen.point.identity)
+        self._footprint.learn(seen.point.values, seen.reason)
+        return [self._config(point) for point in self._staged.instead(seen)]
+
+    def hopeless(self, config: Any) -> str:
+        """Why a candidate cannot fit after what failures have taught; "" if it may, or is the user's own."""
+        known = self._points.get(id(config))
+        return "" if known is None else self._footprint.estimate(known[1].values).overflow(self._chip)
+
     def more(self, outcomes: Sequence[Any]) -> list[Any]:
         """Further candidates, now that ``outcomes`` of all those before are known; empty when it is through."""
         if self._staged is None:
@@ -117,7 +133,7 @@ class Proposal:
             _log.info("kernel %s: %s", name, note)
         if analysis.unmapped or not analysis.tunables:
             raise CannotProposeError(_why_not(name, analysis))
-        self._footprint = Footprint(analysis.trace, hardware)
+        self._footprint, self._chip = Footprint(analysis.trace, hardware), hardware
         limit = max(1, self._hints.limit - taken)
         kind = self._kind(analysis)
         taken_options = {*self._given, *self._hints.lists}

@@ -15,7 +15,7 @@ from triton_ascend_tune.values import Candidate, Outcome, Status
 FINALISTS = 3
 
 
-class Asked(Protocol):
+class Asked(contest.Scout, Protocol):
     """What the rounds ask of a ``proposal.Proposal``."""
 
     def more(self, outcomes: Sequence[Outcome]) -> list[Any]:
@@ -38,6 +38,7 @@ def go_on(
     part.
     """
     outcomes, choice, all_known = list(settled.outcomes), settled.choice, settled.all_known
+    _note_rescues(outcomes, outcomes, proposal)
     while True:
         with stages.of("propose"):
             configs = proposal.more(outcomes)
@@ -46,13 +47,15 @@ def go_on(
         first = 1 + max((outcome.candidate.index for outcome in outcomes), default=-1)
         fresh = [Candidate(first + place, config, config.all_kwargs()) for place, config in enumerate(configs)]
         finalists = _best(outcomes)
-        round_ = contest.settle([outcomes[place].candidate for place in finalists] + fresh, memory, steps, stages)
+        racers = [outcomes[place].candidate for place in finalists] + fresh
+        round_ = contest.settle(racers, memory, steps, stages, proposal)
         for place, outcome in zip(finalists, round_.outcomes):
             # A finalist that fails now has a time from before; it is no reason to lose it.
             if outcome.status is Status.TIMED:
                 outcomes[place] = outcome
-        outcomes += round_.outcomes[len(finalists) :]
-        _note_rescues(outcomes, fresh, proposal)
+        new = round_.outcomes[len(finalists) :]
+        outcomes += new
+        _note_rescues(outcomes, new, proposal)
         choice, all_known = round_.choice, all_known and round_.all_known
 
 
@@ -65,9 +68,9 @@ def _best(outcomes: Sequence[Outcome]) -> list[int]:
     return [place for _, place in sorted(timed)[:FINALISTS]]
 
 
-def _note_rescues(outcomes: list[Outcome], fresh: Sequence[Candidate], proposal: Asked) -> None:
+def _note_rescues(outcomes: list[Outcome], new: Sequence[Outcome], proposal: Asked) -> None:
     """Failures that got a second chance say under which name."""
-    for candidate in fresh:
+    for candidate in [outcome.candidate for outcome in new]:
         origin = proposal.origin(candidate.config)
         if not origin.startswith("rescue of "):
             continue

@@ -141,15 +141,24 @@ class Staged(Proposer):
         for points in self._stages:
             if self._over() and self._asked:
                 return []
-            fresh: list[Point] = []
-            for point in points:
-                if point.identity not in self._asked and len(fresh) < min(room, self._room):
-                    self._asked.add(point.identity)
-                    fresh.append(point)
-            self._room -= len(fresh)
-            if fresh:
+            if fresh := self._new(points, room):
                 return fresh
         return []
+
+    def instead(self, failed: Seen) -> list[Point]:
+        """Points to try in the place of one that failed, before anything else is known. It counts as observed."""
+        self.observe([failed])
+        return [] if self._over() else self._new(self._rescue(failed), self._room)
+
+    def _new(self, points: Sequence[Point], room: int) -> list[Point]:
+        """Those of ``points`` that were not asked for before, as far as there is room."""
+        fresh: list[Point] = []
+        for point in points:
+            if point.identity not in self._asked and len(fresh) < min(room, self._room):
+                self._asked.add(point.identity)
+                fresh.append(point)
+        self._room -= len(fresh)
+        return fresh
 
     def observe(self, seen: Sequence[Seen]) -> None:
         self._seen += seen
