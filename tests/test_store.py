@@ -15,7 +15,7 @@ from triton.compiler.errors import CompilationError
 from triton.runtime.errors import OutOfResources
 from tuning_fakes import HAS_KNOBS, World, add, add_kernel, blocks, torch, triton, tuner, world  # noqa: F401
 
-from triton_ascend_tune import identity, store
+from triton_ascend_tune import identity, once
 from triton_ascend_tune.failures import NoCandidateError
 from triton_ascend_tune.values import Status
 
@@ -23,7 +23,7 @@ from triton_ascend_tune.values import Status
 @pytest.fixture
 def timed(world: World, monkeypatch: Any) -> Iterator[World]:  # noqa: F811
     world.times = TIMES
-    monkeypatch.setattr(store, "_told", set())
+    monkeypatch.setattr(once, "_told", set())
     yield world
 
 
@@ -228,7 +228,7 @@ def test_a_record_in_another_ones_place_is_a_miss(timed: World, tmp_path: Path) 
 def test_a_config_with_a_hook_is_not_stored_and_the_log_says_so(timed: World, tmp_path: Path, caplog: Any) -> None:
     """FR-15: stock stores nothing then, and is silent; here the others are kept."""
     for expected in ({16, 32}, {16}):
-        store._told.clear()
+        once._told.clear()
         caplog.clear()
         with caplog.at_level(logging.INFO, "triton_ascend_tune"):
             tuned = another_process(timed, configs=[*blocks(16, pre_hook=lambda _: None), *blocks(32)])

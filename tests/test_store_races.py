@@ -12,7 +12,7 @@ import pytest
 from store_fakes import another_process, records
 from tuning_fakes import Stopwatch, World, add, blocks, with_engine, world  # noqa: F401
 
-from triton_ascend_tune import identity, store
+from triton_ascend_tune import identity, once, store
 from triton_ascend_tune.measure import checkpoints
 from triton_ascend_tune.values import Status
 
@@ -52,7 +52,7 @@ def races(tmp_path: Path) -> list[Path]:
 
 @pytest.fixture
 def timed(world: World, monkeypatch: Any) -> World:  # noqa: F811
-    monkeypatch.setattr(store, "_told", set())
+    monkeypatch.setattr(once, "_told", set())
     return world
 
 

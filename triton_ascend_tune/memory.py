@@ -5,15 +5,17 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
-from triton_ascend_tune import identity, settings
+from triton_ascend_tune import identity, settings, turns
 from triton_ascend_tune.failures import lasts
 from triton_ascend_tune.key import Key
 from triton_ascend_tune.measure.checkpoints import Checkpoints
+from triton_ascend_tune.once import tell_once
 from triton_ascend_tune.records import NotStorableError, Race, canonical
-from triton_ascend_tune.store import Store, failures, tell_once
+from triton_ascend_tune.store import Store, failures
 from triton_ascend_tune.values import Candidate, Outcome, Progress, Protocol, Stage, Status
 
 TYPE_CHECKING = False
@@ -41,6 +43,14 @@ class Memory:
     @property
     def keeps_times(self) -> bool:
         return self.store is not None
+
+    def turn(self, plan: str) -> AbstractContextManager[None]:
+        """Keeps other processes from tuning the same thing meanwhile; waits for them first, and knows their results.
+
+        Not with the fixed ``plan``: its kernels may wait for the very process that would wait for the turn.
+        """
+        path = self.store.lock() if self.store is not None and plan != "fixed" else None
+        return turns.if_possible(path, turns.TUNING_PATIENCE_S, f"tuning kernel {self.kernel}")
 
     def times(self, candidates: Sequence[Candidate]) -> dict[int, Outcome]:
         """Place in ``candidates`` -> the stored time."""

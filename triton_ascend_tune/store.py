@@ -4,7 +4,8 @@ So ``TRITON_CACHE_DIR``, a user's own cache manager and Triton's remote caches h
 result is known, by Triton's manager in one atomic step, and is read when a tuning begins. Hence
 
 * a tuning that was killed goes on where it was; an added candidate is measured alone;
-* many processes may tune the same thing at once: the last writer wins, and every one has written a valid record;
+* processes that tune the same thing at once take turns (``turns``), so that one measures and the others read; where
+  they cannot, the last writer wins, and every one has written a valid record;
 * reading or writing never fails a launch: a problem is one warning and a miss.
 
 A candidate that is stored is not measured again; new ones are compared with its stored times. The winner among exactly
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from triton_ascend_tune import identity
+from triton_ascend_tune.once import tell_once, warn_once
 from triton_ascend_tune.records import (
     BadRecordError,
     NotStorableError,
@@ -47,7 +49,6 @@ from triton_ascend_tune.values import Candidate, Outcome, Stage, Status
 _NAME_LENGTH = 100
 
 _log = logging.getLogger("triton_ascend_tune")
-_told: set[str] = set()
 
 
 class Folder:
@@ -87,6 +88,13 @@ class Folder:
                 Path(path).unlink(missing_ok=True)
         except Exception as problem:
             self._cannot("removed", problem)
+
+    def lock(self) -> Path | None:
+        """A file to lock while its records are made; None where they are in no folder of a file system."""
+        try:
+            return Path(self._manager().cache_dir) / f"{self._kernel[:_NAME_LENGTH]}.tune.lock"
+        except Exception:
+            return None
 
     def _manager(self) -> Any:
         from triton.runtime.cache import get_cache_manager
@@ -128,6 +136,10 @@ class Store:
             self._folder.write(name, encode(of_outcome(outcome, name, self._kernel)))
         except NotStorableError as problem:
             _log.info("kernel %s: a result is not stored on disk: %s", self._kernel, problem)
+
+    def lock(self) -> Path | None:
+        """A file to lock during a tuning, the same for every process that may store its results here."""
+        return self._folder.lock()
 
     def winner(self, candidates: Sequence[Candidate]) -> Candidate | None:
         """Who was chosen among exactly these ``candidates``, if that is stored."""
@@ -226,17 +238,3 @@ class Failures:
 
 #: What this process knows; kernels of the same source share it.
 failures = Failures()
-
-
-def warn_once(text: str) -> None:
-    _once(logging.WARNING, text)
-
-
-def tell_once(text: str) -> None:
-    _once(logging.INFO, text)
-
-
-def _once(level: int, text: str) -> None:
-    if text not in _told and _log.isEnabledFor(level):
-        _told.add(text)
-        _log.log(level, "%s", text)

@@ -10,20 +10,19 @@ so.
 
 from __future__ import annotations
 
-import logging
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from triton_ascend_tune.once import warn_once
+
 #: For everybody: users who share a device must share its lock.
 MODE = 0o666
 _SHARED = Path("/tmp")
 #: A whole tuning, with everything compiled, takes minutes. Who is at it for longer is stuck.
 TUNING_PATIENCE_S = 600.0
-
-_log = logging.getLogger("triton_ascend_tune")
 
 
 class NoTurnError(Exception):
@@ -63,5 +62,5 @@ def if_possible(path: Path | None, patience_s: float, what: str) -> Iterator[Non
             try:
                 held.enter_context(turn(path, patience_s))
             except NoTurnError as problem:
-                _log.warning("%s goes on without its turn: %s", what, problem)
+                warn_once(f"{what} goes on without its turn: {problem}")
         yield
