@@ -72,6 +72,7 @@ def every_round() -> Iterator[None]:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_cut_off_after_any_round_it_decides_as_in_one_piece(seed: int) -> None:
+    """FR-17."""
     noise = Noise(MIXED, seed)
     whole, everything = raced(noise, seed=seed)
     assert {Exit.BEHIND, Exit.FAR_BEHIND} <= {lane.exit for lane in whole.lanes}
@@ -210,6 +211,7 @@ class Bench:
 
 
 def test_killed_at_any_launch_nothing_finished_is_sampled_again() -> None:
+    """FR-17."""
     whole = Bench(1.0, 1.25, 5.0, 1.125)
     expected = whole.measure()
     for kill_at in range(1, len(whole.launched) + 1):
