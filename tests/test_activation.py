@@ -159,6 +159,23 @@ def test_install_before_triton_does_not_import_it(run_program: Any) -> None:
     assert result == []
 
 
+def test_a_program_that_never_launches_loads_nothing_heavy_because_of_us(run_program: Any) -> None:
+    """Beyond what Triton itself loads, which in some builds is torch."""
+    program = (
+        PREPARE.strip("\n")
+        + """
+import triton
+tuner = triton.autotune(configs=configs(), key=["n"], do_bench=bench)(FakeKernel(kernel))
+report(sorted(sys.modules))
+"""
+    )
+    without, loaded = (set(run_program(program, env={"TRITON_ASCEND_TUNE": value})) for value in ("0", "1"))
+    assert "triton_ascend_tune.autotuner" in loaded - without
+    ours = {name for name in loaded - without if name.startswith("triton_ascend_tune")}
+    assert loaded - without - ours <= {"bisect"}  # small, and Python's own
+    assert not ours & {f"triton_ascend_tune.{name}" for name in ("_native", "tuning", "values", "measure", "memory")}
+
+
 def test_names_imported_before_install(run_program: Any) -> None:
     """The replacement sits at the class, so names that were bound to stock objects earlier give our tuner as well."""
     result = run_program(

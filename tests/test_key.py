@@ -141,6 +141,22 @@ def test_arguments_that_do_not_fit_are_reported_with_the_kernels_name() -> None:
         BUILD(PLACE, 1, 2, 3, x=1)
 
 
+@pytest.mark.parametrize("count", [8, 9, 30])
+def test_too_many_arguments_are_counted_as_python_counts_them(count: int) -> None:
+    """Grid and warmup, and what the key itself needs, are none of the user's."""
+    values = tuple(range(count))
+    with pytest.raises(TypeError) as python:
+        kernel(*values)
+    with pytest.raises(TypeError) as ours:
+        keys.refuse_surplus(PARAMETERS, values, "kernel")
+    assert str(ours.value) == str(python.value)
+
+
+def test_as_many_arguments_as_there_are_parameters_are_no_surplus() -> None:
+    keys.refuse_surplus(PARAMETERS, tuple(range(7)), "kernel")
+    keys.refuse_surplus((keys.Parameter("rest", kind=inspect.Parameter.VAR_POSITIONAL),), (1, 2, 3), "kernel")
+
+
 def test_an_unreadable_value_is_refused_with_its_arguments_name() -> None:
     class Opaque:
         __hash__ = None  # type: ignore[assignment]

@@ -18,7 +18,6 @@ on the path of every launch: the binding is done by a function generated for the
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -188,7 +187,7 @@ def _settle(value: Any, label: str, kernel: str) -> Any:
                 f"hashed nor read; allowed are hashable values and lists, tuples, dicts, sets and arrays of such"
             ) from None
         if len(text) > _READABLE:
-            text = f"{type(value).__name__}:{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+            text = f"{type(value).__name__}:{_digest(text.encode())[:32]}"
         return text
     return value
 
@@ -204,7 +203,7 @@ def _contents(value: Any) -> str | None:
         parts = [_contents(list(item)) for item in value.items()]
         parts = sorted(parts) if None not in parts else [None]  # type: ignore[type-var]
     elif hasattr(value, "tobytes") and hasattr(value, "shape"):
-        return f"array({value.dtype},{tuple(value.shape)},{hashlib.sha256(value.tobytes()).hexdigest()})"
+        return f"array({value.dtype},{tuple(value.shape)},{_digest(value.tobytes())})"
     else:
         try:
             hash(value)
@@ -212,3 +211,9 @@ def _contents(value: Any) -> str | None:
             return None
         return repr(value)
     return None if None in parts else f"{type(value).__name__}({','.join(map(str, parts))})"
+
+
+def _digest(contents: bytes) -> str:
+    import hashlib  # only here: it takes as long to load as half of this package
+
+    return hashlib.sha256(contents).hexdigest()

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 Kernel = TypeVar("Kernel")
@@ -63,27 +62,27 @@ def power_of_two(value: Any) -> Any:
     return 1 << (value - 1).bit_length() if isinstance(value, int) and value > 1 else value
 
 
-@dataclass(frozen=True)
 class _Multiple:
     """Rounds an int up to a multiple of ``of``."""
 
-    of: int
+    def __init__(self, of: int) -> None:
+        self._of = of
 
     def __call__(self, value: Any) -> Any:
-        return -(-value // self.of) * self.of if isinstance(value, int) else value
+        return -(-value // self._of) * self._of if isinstance(value, int) else value
 
 
-@dataclass(frozen=True)
 class _Buckets:
     """The first of the rising ``edges`` that is not less than an int; what is above them all is one more."""
 
-    edges: tuple[int, ...]
+    def __init__(self, edges: Sequence[int]) -> None:
+        self._edges = tuple(edges)
 
     def __call__(self, value: Any) -> Any:
         if not isinstance(value, int):
             return value
-        place = bisect.bisect_left(self.edges, value)
-        return self.edges[place] if place < len(self.edges) else f"above {self.edges[-1]}"
+        place = bisect.bisect_left(self._edges, value)
+        return self._edges[place] if place < len(self._edges) else f"above {self._edges[-1]}"
 
 
 def is_pure(mapped: Mapped) -> bool:
@@ -97,7 +96,7 @@ def _function(rule: Any, name: str) -> Mapped:
     if isinstance(rule, int) and not isinstance(rule, bool) and rule > 0:
         return _Multiple(rule)
     if isinstance(rule, Sequence) and not isinstance(rule, str) and _rises(rule):
-        return _Buckets(tuple(rule))
+        return _Buckets(rule)
     if callable(rule):
         return rule  # type: ignore[no-any-return]
     raise ValueError(f"key_map: {name} is {rule!r}; allowed: {_ALLOWED}")

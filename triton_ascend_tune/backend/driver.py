@@ -11,8 +11,6 @@ from typing import Any, NoReturn
 
 from triton.backends.driver import DriverBase
 
-from triton_ascend_tune.values import FLUSH_BYTES
-
 #: Triton's name of a target -> torch's name of its device type, where they differ.
 _TORCH_DEVICE = {"hip": "cuda"}
 
@@ -49,6 +47,8 @@ class AscendTuneDriver(DriverBase):  # type: ignore[misc]
     def get_empty_cache_for_benchmark(self) -> Any:
         """An int32 tensor of 192 MiB on the active device: writing it displaces the L2 cache of an Ascend NPU."""
         import torch
+
+        from triton_ascend_tune.values import FLUSH_BYTES
 
         return torch.empty(FLUSH_BYTES // 4, dtype=torch.int32, device=self.get_active_torch_device())
 
