@@ -68,6 +68,18 @@ def simulator_run(context: typer.Context) -> None:
         simulator.run(context.args)
 
 
+@simulator_app.command("trace")
+def simulator_trace(
+    log: Annotated[Path, typer.Argument(help="What CANN_SIM_TASK_LOG=LOG has written.", show_default=False)],
+    out: Annotated[Path, typer.Argument(help="The trace: JSON, overwritten if it exists.", show_default=False)],
+) -> None:
+    """Turn a task log into a trace for chrome://tracing or ui.perfetto.dev."""
+    from triton_ascend_tune import sim_trace, simulator
+
+    with _reported(simulator.SimulatorError):
+        print(f"{out}: {sim_trace.convert(log, out)} tasks")
+
+
 @contextmanager
 def _reported(*errors: type[Exception]) -> Iterator[None]:
     """Turns the given errors into one line on stderr and exit code 1: their text is meant for the user."""

@@ -148,6 +148,7 @@ Pending Engine::make_pending(const Stream& stream, Task task, uint64_t object, i
   made.record.object = object;
   made.record.blocks = task.blocks;
   made.record.submit_ns = host_.spend(host_cost_ns);
+  made.record.host_ns = host_cost_ns;
   made.record.thread_id = static_cast<uint32_t>(current_thread_id());
   made.record.thread_name = current_thread_name();
   made.task = std::move(task);
