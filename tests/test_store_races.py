@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,55 @@ def test_equal_binaries_take_up_their_race_together(timed: World, raced: Any, tm
     add(tuned)
     assert timed.rounds == [] and tuned.best_config is configs[2]
     assert tuned.verdict.choice.stop == raced.choice.stop
+
+
+class OneMore:
+    """Proposes one more candidate when the others are known."""
+
+    def __init__(self) -> None:
+        self.configs = blocks(ANOTHER)
+
+    def more(self, outcomes: Any) -> list[Any]:
+        configs, self.configs = self.configs, []
+        return configs
+
+    def origin(self, config: Any) -> str:
+        return "one more"
+
+    def instead(self, failure: Any) -> list[Any]:
+        return []
+
+    def hopeless(self, config: Any) -> str:
+        return ""
+
+
+def proposing(world: World, **options: Any) -> Any:  # noqa: F811
+    tuned = racing(world, **options)
+    proposed = tuned._propose
+    tuned._propose = lambda *args: replace(proposed(*args), proposal=OneMore())
+    return tuned
+
+
+def test_a_tuning_of_several_races_goes_on_where_it_was_killed(
+    timed: World, raced: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """What is proposed in the light of a race is so again when that race is only told once more."""
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton" / "in one piece"))
+    whole = proposing(timed)
+    add(whole)
+    rounds = len(timed.rounds)
+    assert rounds > raced.choice.rounds and timed.rounds[-1] == [ANOTHER]
+    for killed_at in range(1, rounds):
+        monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton" / str(killed_at)))
+        with pytest.raises(Killed):
+            add(proposing(timed, rounds=killed_at))
+        tuned = proposing(timed)
+        add(tuned)
+        # None is thrown away where the kill was between the races.
+        assert len(timed.rounds) == rounds - killed_at + (killed_at != raced.choice.rounds)
+        assert [o.samples for o in tuned.verdict.outcomes] == [o.samples for o in whole.verdict.outcomes]
+        assert tuned.best_config.kwargs == whole.best_config.kwargs
+        assert not races(tmp_path)
 
 
 @pytest.mark.parametrize("change", ["candidates", "order", "protocol", "key", "toolchain"])
