@@ -9,11 +9,13 @@ pointers; in an address they are told apart by the strides. What cannot be told 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from triton_ascend_tune.candidates import symbol
+from triton_ascend_tune.candidates.drafts import Draft, different_dims, drafts_of
+from triton_ascend_tune.candidates.lengths import is_length, length_of
 from triton_ascend_tune.candidates.read import Reader
 from triton_ascend_tune.candidates.symbol import DATA, ITERATION, LANE, OPERATION, PARAM, PID, PROGRAMS, Atom, Poly
 from triton_ascend_tune.candidates.trace import Bound, Items, Known, Note, Thing, Trace, Value
@@ -135,31 +137,13 @@ def _dtype_name(dtype: Any) -> str:
     return str(dtype).rpartition(".")[2]
 
 
-@dataclass
-class _Draft:
-    """An axis in the making: its lanes, and what was found of each."""
-
-    lanes: set[Atom]
-    extent: Poly
-    line: int
-    lengths: list[tuple[Poly, int]] = field(default_factory=list)
-    terms: list[tuple[symbol.Monomial, int]] = field(default_factory=list)
-    bounded: bool = False
-    contiguous: bool = False
-    reduced: bool = False
-    accessed: bool = False
-    stored: bool = False
-    distance: int = -1
-    axis: Axis | None = None
-
-
 class _Axes:
     """Makes axes of a trace."""
 
     def __init__(self, trace: Trace, tunables: Sequence[str], keys: Collection[str]) -> None:
         self.trace, self.tunables, self.keys = trace, tuple(tunables), keys
         self.values = trace.values
-        self.drafts = self._classes()
+        self.drafts = drafts_of(trace)
         self.of_lane = {lane: draft for draft in self.drafts for lane in draft.lanes}
         self.unclaimed: list[symbol.Monomial] = []
 
@@ -180,7 +164,7 @@ class _Axes:
                 self.of_lane[lane].reduced = True
         for draft in self.drafts:
             draft.axis = self._axis_of(draft)
-        drafts = self._merged([draft for draft in self.drafts if draft.accessed or draft.axis.parameters])  # type: ignore[union-attr]
+        drafts = self._merged([draft for draft in self.drafts if draft.accessed or draft.axis.parameters])
         drafts.sort(key=lambda draft: (not draft.stored, -draft.distance))
         axes = [draft.axis for draft in drafts if draft.axis is not None]
         axes = self._scalar_axes({axis.grid_dim for axis in axes}) + axes
@@ -190,23 +174,6 @@ class _Axes:
         self._note_gaps(named, unmapped)
         return Analysis(named, self.tunables, unmapped, tuple(self.trace.notes), self.trace, self.values)
 
-    def _classes(self) -> list[_Draft]:
-        """Lanes that meet in one dimension of a tensor walk the same axis, unless programs walk them differently."""
-        drafts = {lane: _Draft({lane}, extent, line) for lane, (extent, line) in self.trace.lanes.items()}
-        apart = {frozenset((a, b)) for access in self.trace.accesses for a, b in _different_dims(access.dims)}
-        for lanes in self.trace.joined:
-            first, *others = sorted(lanes, key=str)
-            for other in others:
-                one, two = drafts[first], drafts[other]
-                clash = any(frozenset((a, b)) in apart for a in one.lanes for b in two.lanes)
-                if one is two or clash:
-                    continue
-                one.lanes |= two.lanes
-                one.line = min(one.line, two.line)
-                for lane in two.lanes:
-                    drafts[lane] = one
-        return list({id(draft): draft for draft in drafts.values()}.values())
-
     # Evidence.
 
     def _read_bound(self, bound: Bound) -> None:
@@ -215,15 +182,8 @@ class _Axes:
         draft.terms += [term for term in bound.index.terms if term[0] and bound.lane not in term[0]]
         if bound.length.has(DATA) and not bound.length.parameters:
             self.trace.note("a length is loaded from memory, so it is not known before the launch", bound.line)
-        elif self._is_length(bound.length):
+        elif is_length(bound.length, self.trace, self.tunables):
             draft.lengths.append((bound.length, bound.line))
-
-    def _is_length(self, poly: Poly) -> bool:
-        """Whether ``poly`` can be the length of an axis: known before the launch, whatever is chosen."""
-        if poly.has(PID, PROGRAMS, ITERATION, LANE, DATA) or poly.parameters & set(self.tunables):
-            return False
-        value = symbol.evaluate(poly, self.values)
-        return bool(poly.parameters) if value is None else value > 0
 
     def _read_address(self, pointer: Poly) -> None:
         strides: dict[Atom, tuple[symbol.Monomial, int]] = {}
@@ -263,7 +223,7 @@ class _Axes:
 
     # Conclusions.
 
-    def _axis_of(self, draft: _Draft) -> Axis:
+    def _axis_of(self, draft: Draft) -> Axis:
         by_program, by_iteration = set(), set()
         grid_dims: list[int] = []
         for monomial, _ in draft.terms:
@@ -294,7 +254,7 @@ class _Axes:
             self.trace.note(f"more than one grid dimension walks the axis: {', '.join(map(str, dims))}", draft.line)
         return Axis(
             name="",
-            length=self._length(draft, walked),
+            length=length_of(draft, walked, self.trace, self.tunables, self.keys),
             split=split,
             tiling=tiling,
             whole=whole,
@@ -306,7 +266,7 @@ class _Axes:
             line=draft.line,
         )
 
-    def _is_dealt(self, draft: _Draft, both: Collection[str]) -> bool:
+    def _is_dealt(self, draft: Draft, both: Collection[str]) -> bool:
         """Whether programs take turns on the axis: a program's next tile is that of others away.
 
         ``both``: parameters by which programs as well as iterations move.
@@ -319,7 +279,7 @@ class _Axes:
                 return True
         return False
 
-    def _moves_by_extent(self, draft: _Draft) -> bool:
+    def _moves_by_extent(self, draft: Draft) -> bool:
         """Whether an iteration moves by something that depends on the tile, though not by a plain product."""
         return any(
             any(atom.kind in (ITERATION, PID) for each in monomial for atom in each.deep)
@@ -329,61 +289,14 @@ class _Axes:
             for monomial, _ in draft.terms
         )
 
-    def _length(self, draft: _Draft, walked: bool) -> Poly | None:
-        found = list(dict.fromkeys(poly for poly, _ in draft.lengths))
-        if not found:
-            found = list(dict.fromkeys(self._loop_lengths(draft)))
-        found = _without_shifts(found)
-        preferred = [poly for poly in found if poly.parameters & set(self.keys)]
-        candidates = preferred or found
-        chosen = candidates[0] if candidates else None
-        different = {symbol.evaluate(poly, self.values) for poly in found}
-        if len(candidates) > 1 and len(different) > 1:
-            others = ", ".join(str(poly) for poly in found if poly != chosen)
-            self.trace.note(f"an axis has several lengths: {chosen} is used, not {others}", draft.line)
-        if chosen is None and not walked and not draft.extent.parameters & set(self.tunables):
-            return draft.extent  # one tile is all there is of it
-        return chosen
-
-    def _loop_lengths(self, draft: _Draft) -> Iterable[Poly]:
-        """Lengths from the loops that walk the axis from end to end."""
-        for monomial, coefficient in draft.terms:
-            for counter in symbol.factors(monomial, ITERATION):
-                loop = self.trace.loops[counter]
-                if loop.stop is None or loop.step is None or coefficient != 1:
-                    continue
-                moves = Poly(((tuple(atom for atom in monomial if atom != counter), 1),))
-                if loop.start is not None and not loop.start.has(PID) and self._has_program(draft):
-                    continue  # it walks the part that one program owns
-                unit = symbol.divided(moves.terms[0], loop.step.terms[0]) if len(loop.step.terms) == 1 else None
-                if unit is None:
-                    continue
-                yield from self._times(loop.stop, Poly((unit,)))
-
-    def _times(self, stop: Poly, unit: Poly) -> Iterable[Poly]:
-        """``stop * unit``, without the rounding up where ``stop`` is a quotient by ``unit``."""
-        single = stop.single
-        quotient = symbol.ceil_div_of(single) if single is not None else None
-        if quotient is not None and quotient[1] == unit:
-            top = quotient[0]
-            exact = top + unit - symbol.number(1)
-            stop, unit = (exact if unit.parameters & top.parameters else top), symbol.number(1)
-        product = stop * unit
-        if self._is_length(product):
-            yield product
-
-    @staticmethod
-    def _has_program(draft: _Draft) -> bool:
-        return any(atom.kind == PID for monomial, _ in draft.terms for each in monomial for atom in each.deep)
-
-    def _merged(self, drafts: list[_Draft]) -> list[_Draft]:
+    def _merged(self, drafts: list[Draft]) -> list[Draft]:
         """One axis for those that several loops walk in the same way with an ``arange`` of their own."""
         apart = {
             frozenset((id(self.of_lane[a]), id(self.of_lane[b])))
             for access in self.trace.accesses
-            for a, b in _different_dims(access.dims)
+            for a, b in different_dims(access.dims)
         }
-        kept: list[_Draft] = []
+        kept: list[Draft] = []
         for draft in drafts:
             same = next(
                 (one for one in kept if _alike(one, draft) and frozenset((id(one), id(draft))) not in apart), None
@@ -416,7 +329,11 @@ class _Axes:
                     for loop in self.trace.loops.values()
                     if loop.start is not None and symbol.Atom(PID, str(dim)) in loop.start.deep
                 ]
-                stops = [loop.stop for loop in loops if loop.stop is not None and self._is_length(loop.stop)]
+                stops = [
+                    loop.stop
+                    for loop in loops
+                    if loop.stop is not None and is_length(loop.stop, self.trace, self.tunables)
+                ]
                 length = stops[0] if len(set(stops)) == 1 else None
                 found[dim] = Axis("", length, grid_dim=dim, dealt=bool(loops))
         return [found[dim] for dim in sorted(found)]
@@ -441,18 +358,7 @@ def _choose(names: Collection[str], extent: Poly) -> str | None:
     return own[0] if own else min(names, default=None)
 
 
-def _without_shifts(lengths: Sequence[Poly]) -> list[Poly]:
-    """Of lengths that differ by a number, the longest: ``i + 1 < n`` is about a neighbour, not another axis."""
-    longest: dict[Poly, Poly] = {}
-    for poly in lengths:
-        shape = poly.only(bool)
-        best = longest.get(shape)
-        if best is None or ((poly - best).constant or 0) > 0:
-            longest[shape] = poly
-    return list(longest.values())
-
-
-def _alike(one: _Draft, other: _Draft) -> bool:
+def _alike(one: Draft, other: Draft) -> bool:
     a, b = one.axis, other.axis
     assert a is not None and b is not None
     if one.extent != other.extent or a.parameters != b.parameters:
@@ -460,12 +366,6 @@ def _alike(one: _Draft, other: _Draft) -> bool:
     if a.length is not None and b.length is not None and a.length != b.length:
         return False
     return a.grid_dim == b.grid_dim or (None in (a.grid_dim, b.grid_dim) and not (a.split or b.split))
-
-
-def _different_dims(dims: Sequence[frozenset[Atom]]) -> Iterable[tuple[Atom, Atom]]:
-    for place, lanes in enumerate(dims):
-        for other in dims[place + 1 :]:
-            yield from ((a, b) for a in lanes for b in other if a != b)
 
 
 def _name(place: int) -> str:

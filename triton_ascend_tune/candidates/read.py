@@ -16,9 +16,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from triton_ascend_tune.candidates import symbol
-from triton_ascend_tune.candidates.calls import Calls, is_language
-from triton_ascend_tune.candidates.symbol import DATA, ITERATION, LANE, Atom, Poly
-from triton_ascend_tune.candidates.trace import BlockPointer, Bound, Items, Known, Loop, Step, Thing, Trace, Value
+from triton_ascend_tune.candidates.calls import attribute, is_language, language, method
+from triton_ascend_tune.candidates.merging import merged, moved
+from triton_ascend_tune.candidates.reading import Reading
+from triton_ascend_tune.candidates.symbol import ITERATION, Atom, Poly
+from triton_ascend_tune.candidates.trace import BlockPointer, Items, Known, Loop, Step, Thing, Value
 
 #: Helper functions deeper than this are not read.
 MAX_CALL_DEPTH = 8
@@ -34,16 +36,12 @@ class _Frame:
     returned: list[Thing]
 
 
-class Reader(Calls):
+class Reader(Reading):
     """Reads one JIT function for known argument values."""
 
     def __init__(self, values: Mapping[str, int]) -> None:
-        self.trace = Trace(values=values)
+        super().__init__(values)
         self._frames: list[_Frame] = []
-        self._quiet = 0
-        self._tiles = 0
-        self._fresh = 0
-        self._place: list[int] = []
 
     def read(self, function: Any, arguments: Mapping[str, Thing]) -> Thing:
         """Reads ``function`` called with ``arguments``; returns what it returns."""
@@ -62,7 +60,7 @@ class Reader(Calls):
             self._block(definition.body)
         finally:
             self._frames.pop()
-        return self._merged(frame.returned) if frame.returned else Known(None)
+        return merged(self, frame.returned) if frame.returned else Known(None)
 
     # Statements.
 
@@ -115,7 +113,7 @@ class Reader(Calls):
         for name in after_then.keys() | names_now.keys():
             one, other = after_then.get(name), names_now.get(name)
             if one is not other:
-                names_now[name] = self._merged([each for each in (one, other) if each is not None])
+                names_now[name] = merged(self, [each for each in (one, other) if each is not None])
 
     def _loop(self, node: ast.For | ast.While) -> None:
         line = self.line(node)
@@ -142,7 +140,7 @@ class Reader(Calls):
         self._quiet += 1
         body()
         self._quiet -= 1
-        entered = {name: self._moved(before[name], names[name], counter) for name in before if name in names}
+        entered = {name: moved(self, before[name], names[name], counter) for name in before if name in names}
         names.clear()
         names.update({**before, **entered})
         unrolled = isinstance(node, ast.For) and _function_name(node.iter) == "static_range"
@@ -173,56 +171,6 @@ class Reader(Calls):
             return Poly(), parts[0], symbol.number(1)
         return parts[0], parts[1], parts[2] if len(parts) > 2 else symbol.number(1)
 
-    def _moved(self, before: Thing, after: Thing, counter: Atom) -> Thing:
-        """What a name is at the beginning of any iteration, from what it is before the loop and after one."""
-        if before == after:
-            return before
-        if isinstance(before, Known) and isinstance(before.value, (int, float)):
-            before = self.value(before)
-        if isinstance(before, BlockPointer) and isinstance(after, BlockPointer):
-            offsets = tuple(self._drift(one, other, counter) for one, other in zip(before.offsets, after.offsets))
-            return replace(before, offsets=offsets)
-        if not isinstance(before, Value) or not isinstance(after, Value):
-            return after if isinstance(before, Known) and before.value is None else self._merged([before, after])
-        dims = tuple(one | other for one, other in _aligned(before.dims, after.dims))
-        if before.tile is not None or after.tile is not None:
-            tile = before.tile if before.tile is not None else after.tile
-            extents = before.extents or after.extents
-            dtype = before.dtype if before.tile is not None else after.dtype
-            return Value(self.fresh("carried").poly, dims, extents, dtype, before.pointer, tile)
-        return replace(before, poly=self._drift(before.poly, after.poly, counter), dims=dims)
-
-    def _drift(self, before: Poly, after: Poly, counter: Atom) -> Poly:
-        if before == after:
-            return before
-        step = after - before
-        if step.has(LANE, DATA) or counter in step.deep:
-            return self.fresh("changed").poly
-        return before + step * symbol.of(counter)
-
-    def _merged(self, things: list[Thing]) -> Thing:
-        """One of several; what differs between them is not known."""
-        first = things[0]
-        if all(thing == first for thing in things):
-            return first
-        if all(isinstance(thing, Items) for thing in things):
-            sizes = {len(thing.values) for thing in things if isinstance(thing, Items)}
-            if len(sizes) == 1:
-                columns = zip(*(thing.values for thing in things if isinstance(thing, Items)))
-                return Items(tuple(self._merged(list(column)) for column in columns))
-        blocks = [thing for thing in things if isinstance(thing, BlockPointer)]
-        if blocks:
-            return blocks[0]
-        values = [self.value(thing) for thing in things if not (isinstance(thing, Known) and thing.value is None)]
-        if not values:
-            return first
-        ranked = sorted(values, key=lambda value: -len(value.dims))
-        best = ranked[0]
-        if len(values) == 2 and values[0].poly != values[1].poly and not best.pointer and best.tile is None:
-            # Either of two indices: what both have in common is kept, the rest depends on what both depend on.
-            return replace(best, poly=symbol.operation("either", *sorted({v.poly for v in values}, key=str)))
-        return best
-
     # Expressions.
 
     def expression(self, node: ast.expr) -> Thing:
@@ -250,7 +198,7 @@ class Reader(Calls):
     _list = _tuple
 
     def _attribute(self, node: ast.Attribute) -> Thing:
-        return self.attribute(self.expression(node.value), node.attr)
+        return attribute(self, self.expression(node.value), node.attr)
 
     def _unaryop(self, node: ast.UnaryOp) -> Thing:
         value = self.expression(node.operand)
@@ -281,7 +229,7 @@ class Reader(Calls):
         known = self.truth(self.expression(node.test))
         if known is not None:
             return self.expression(node.body if known else node.orelse)
-        return self._merged([self.expression(node.body), self.expression(node.orelse)])
+        return merged(self, [self.expression(node.body), self.expression(node.orelse)])
 
     def _compare(self, node: ast.Compare) -> Thing:
         things = [self.expression(part) for part in (node.left, *node.comparators)]
@@ -315,18 +263,6 @@ class Reader(Calls):
         for bound in _conjuncts(right.poly):
             difference = left.poly - bound - slack
             self.note_bounds(difference, "mask", line)
-
-    def note_bounds(self, difference: Poly, source: str, line: int) -> None:
-        """``difference < 0``: for each lane in it, what is on the lane's side is the index, the rest the length."""
-        if self._quiet:
-            return
-        for lanes, coefficient in difference.terms:
-            lane = next((atom for atom in lanes if atom.kind == LANE), None)
-            if lane is None or len(lanes) != 1 or coefficient < 1:
-                continue
-            index = Poly(tuple(term for term in difference.terms if _walks(*term)))
-            if {atom for atom in index.deep if atom.kind == LANE} == {lane}:  # not a comparison of two indices
-                self.trace.bounds.append(Bound(lane, index, index - difference, source, line))
 
     def _subscript(self, node: ast.Subscript) -> Thing:
         base = self.expression(node.value)
@@ -362,11 +298,11 @@ class Reader(Calls):
         if isinstance(node.func, ast.Attribute):
             owner = self.expression(node.func.value)
             if isinstance(owner, (Value, BlockPointer)):
-                return self.method(owner, node.func.attr, arguments, keywords, line)
+                return method(self, owner, node.func.attr, arguments, keywords, line)
         function = self.expression(node.func)
         target = function.value if isinstance(function, Known) else None
         if is_language(target) or target in (min, max, int, float, bool, len, abs, range):
-            return self.language(getattr(target, "__name__", ""), arguments, keywords, line)
+            return language(self, getattr(target, "__name__", ""), arguments, keywords, line)
         if hasattr(target, "parse") and hasattr(target, "arg_names"):
             return self._helper(target, arguments, keywords, line)
         tensors = [thing for thing in (*arguments, *keywords.values()) if isinstance(thing, Value)]
@@ -387,40 +323,6 @@ class Reader(Calls):
     def line(self, node: ast.AST) -> int:
         """The line in the file."""
         return self._frames[-1].first_line + getattr(node, "lineno", 1) - 1
-
-    def fresh(self, what: str) -> Value:
-        """A number that nothing is known of."""
-        self._fresh += 1
-        return Value(symbol.of(Atom(DATA, f"{what}{self._fresh}")))
-
-    def lane(self, extent: Poly, line: int, part: int = 0) -> Atom:
-        """The lanes of one ``arange``; the same each time its line is read in the same call."""
-        place = "".join(f"/{line}" for line in self._place)
-        lane = Atom(LANE, f"lane {line}.{part}{place}", (extent,))
-        self.trace.lanes.setdefault(lane, (extent, line))
-        return lane
-
-    def new_tile(self) -> int:
-        self._tiles += 1
-        return self._tiles
-
-    def record(self, step: Step) -> None:
-        if not self._quiet:
-            self.trace.steps.append(step)
-
-    @property
-    def recording(self) -> bool:
-        """False while a loop is read for the first time."""
-        return not self._quiet
-
-    def truth(self, thing: Thing) -> bool | None:
-        """Whether a condition holds, if that is known before the launch."""
-        if isinstance(thing, Known):
-            return bool(thing.value) if not callable(thing.value) else None
-        if isinstance(thing, Value) and not thing.dims and not thing.pointer:
-            value = symbol.evaluate(thing.poly, self.trace.values)
-            return None if value is None else bool(value)
-        return None
 
 
 def _first_line(function: Any) -> int:
@@ -447,27 +349,12 @@ def _as_load(target: ast.expr) -> ast.expr:
     return ast.Name(target.id, ast.Load()) if isinstance(target, ast.Name) else target
 
 
-def _walks(monomial: tuple[Atom, ...], coefficient: int) -> bool:
-    """Whether a term of a comparison belongs to the index: lanes, programs and iterations do, loaded lengths do not."""
-    kinds = {inner.kind for atom in monomial for inner in atom.deep}
-    if kinds & {LANE, symbol.PID, symbol.PROGRAMS, ITERATION}:
-        return True
-    return DATA in kinds and coefficient > 0
-
-
 def _conjuncts(poly: Poly) -> list[Poly]:
     """``x < min(a, b)`` says ``x < a`` and ``x < b``."""
     single = poly.single
     if single is not None and single.kind == symbol.OPERATION and single.name == "min":
         return [each for operand in single.operands for each in _conjuncts(operand)]
     return [poly]
-
-
-def _aligned(one: tuple[Any, ...], other: tuple[Any, ...]) -> list[tuple[Any, Any]]:
-    size = max(len(one), len(other))
-    one = (*([frozenset()] * (size - len(one))), *one)
-    other = (*([frozenset()] * (size - len(other))), *other)
-    return list(zip(one, other))
 
 
 def _compared(op: ast.cmpop, a: Any, b: Any) -> bool | None:
