@@ -542,3 +542,22 @@ def test_a_library_that_overrides_prune_configs_is_asked(timed: World) -> None:
 
 def test_fresh_kernels_do_not_share_what_they_compiled() -> None:
     assert fresh(add_kernel) is not fresh(add_kernel)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("bug"), ValueError("bug"), ZeroDivisionError("bug")])
+@pytest.mark.parametrize("timer", ["engine", "user"])
+def test_what_a_grid_raises_is_raised_as_it_is(timed: World, error: Exception, timer: str) -> None:
+    """FR-32: it is no failure of the candidates, and the next launch tunes."""
+
+    def grid(meta: Any) -> Any:
+        if broken:
+            raise error
+        return (1,)
+
+    broken = True
+    tuned = tuner(timed, add_kernel, blocks(16, 32), do_bench=timed.bench if timer == "user" else None)
+    with pytest.raises(type(error), match="bug"):
+        tuned[grid](*vectors(), 64)
+    assert tuned.cache == {} and tuned.nargs is None and timed.logged("launch") == []
+    broken = False
+    assert tuned[grid](*vectors(), 64).settings["BLOCK"] == 32

@@ -117,6 +117,27 @@ def test_what_a_hook_raises_is_raised_whatever_its_class(where: str, by_user: bo
         measure_candidates([made], PROTOCOL, None, World().measure, bench)
 
 
+@pytest.mark.parametrize("error", [ValueError("bug"), AssertionError("bug"), OSError("bug"), IndexError("bug")])
+def test_what_a_users_timer_raises_itself_is_raised(error: Exception) -> None:
+    def bench(call: Any, quantiles: Any) -> Any:
+        call()
+        raise error
+
+    with pytest.raises(type(error), match="bug"):
+        measure_candidates([entry()], PROTOCOL, None, engine, bench)
+
+
+def test_what_a_users_timer_makes_of_a_refused_launch_is_the_candidates_failure() -> None:
+    def bench(call: Any, quantiles: Any) -> Any:
+        try:
+            call()
+        except ZeroDivisionError as error:
+            raise ValueError("no time") from error
+
+    (outcome,) = measure_candidates([entry(raising(ZeroDivisionError()))], PROTOCOL, None, engine, bench).outcomes
+    assert (outcome.status, outcome.reason) == (Status.FAILED, "ValueError: no time")
+
+
 def test_order_of_hooks_around_a_launch() -> None:
     log: list[Any] = []
     hooks = Hooks(lambda a: log.append("pre"), lambda a, exception: log.append(("post", exception)), (), (), ())

@@ -28,13 +28,13 @@ from triton_ascend_tune.key_mapping import ATTRIBUTE as MAPS
 from triton_ascend_tune.launch import Call, explain_missing, merge, named_arguments
 from triton_ascend_tune.plan import Place, Plan
 from triton_ascend_tune.stock import heuristics_below, is_default, resets_a_lone_survivor
-from triton_ascend_tune.values import Protocol, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from triton_ascend_tune.hooks import Hooks
     from triton_ascend_tune.prune import Pruned
     from triton_ascend_tune.stages import Stages
+    from triton_ascend_tune.values import Protocol, Verdict
 
 _log = logging.getLogger("triton_ascend_tune")
 
@@ -205,7 +205,7 @@ class Tuner:
 
     def _tune(self, call: Call, key: Key, plan: Plan, place: Place) -> Any:
         """Chooses a config for ``call`` and remembers it under ``key``. Nothing is remembered if this raises."""
-        from triton_ascend_tune import program_options, telling, winners
+        from triton_ascend_tune import program_options, telling, untuned, winners
         from triton_ascend_tune.measure import capture
         from triton_ascend_tune.stages import stages_of
         from triton_ascend_tune.tuning import tune
@@ -221,6 +221,10 @@ class Tuner:
                     return self._take_lone(pruned.survivors[0], call, key, plan)
                 if capture.in_progress(place.target.partition(":")[0]):
                     return program_options.fallback(self)
+                if not program_options.measures(self):
+                    config = untuned.config(self, pruned, call, key, plan, place, stages)
+                    winners.remember(self, plan, key, config)
+                    return config
                 tuning = tune(self, pruned, call, key, plan, place, stages)
             self.configs_timings = tuning.timings
             if not tuning.cache_hit:
@@ -308,6 +312,7 @@ class Tuner:
         """How times are taken now. The deprecated arguments ``warmup`` and ``rep`` bound the engine's loop."""
         from triton_ascend_tune import program_options
         from triton_ascend_tune.measure.protocol import with_options
+        from triton_ascend_tune.values import Protocol
 
         protocol = Protocol(method=settings.method())
         protocol = with_options(protocol, settings.protocol_options())

@@ -20,6 +20,7 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, TypeVar
 
+from triton_ascend_tune import settings
 from triton_ascend_tune.measure.capture import CaptureError
 from triton_ascend_tune.measure.protocol import OPTIONS
 
@@ -29,6 +30,7 @@ Kernel = TypeVar("Kernel")
 ATTRIBUTE = "tune_options"
 #: The options that belong to no protocol; see ``options``.
 FALLBACK = "fallback"
+MEASURE = "measure"
 WINNERS = "winners"
 
 _stack: ContextVar[tuple[Mapping[str, Any], ...]] = ContextVar("triton_ascend_tune_options", default=())
@@ -53,8 +55,10 @@ class options:  # noqa: N801 - used like a function
     ``warmup_rounds``
     ``seed``                of the order within rounds; default 0
     ``statistic``           "p50"
-    ``fallback``            the ``triton.Config`` to launch with where no choice can be made because the stream is being
-                            captured into a graph; without one that is an error
+    ``measure``             False lets no tuning run: launches take what is stored on disk for them, else ``fallback``,
+                            else the first config that compiles, and keep to it; default True
+    ``fallback``            the ``triton.Config`` to launch with where nothing is measured: without ``measure``, and
+                            while the stream is being captured into a graph, where it is an error to have none
     ``winners``             the most choices that a kernel keeps, the least recently used dropped first; default: all
     ======================  ============================================================================================
 
@@ -62,12 +66,15 @@ class options:  # noqa: N801 - used like a function
     """
 
     def __init__(self, **given: Any) -> None:
-        unknown = [name for name in given if name not in OPTIONS and name not in (FALLBACK, WINNERS)]
+        others = (FALLBACK, MEASURE, WINNERS)
+        unknown = [name for name in given if name not in OPTIONS and name not in others]
         if unknown:
-            allowed = ", ".join([*OPTIONS, FALLBACK, WINNERS])
+            allowed = ", ".join([*OPTIONS, *others])
             raise TypeError(f"options: unknown option {', '.join(unknown)}; allowed: {allowed}")
         if FALLBACK in given and not hasattr(given[FALLBACK], "all_kwargs"):
             raise ValueError(f"options: fallback is {given[FALLBACK]!r}; allowed: a triton.Config")
+        if not isinstance(given.get(MEASURE, True), bool):
+            raise ValueError(f"options: measure is {given[MEASURE]!r}; allowed: True, False")
         winners = given.get(WINNERS, 1)
         if not isinstance(winners, int) or isinstance(winners, bool) or winners < 1:
             raise ValueError(f"options: winners is {winners!r}; allowed: a whole number, 1 and more")
@@ -112,6 +119,12 @@ def current() -> dict[str, Any]:
 def of(tuner: Any) -> dict[str, Any]:
     """The options for a tuning of ``tuner`` that begins now."""
     return {**current(), **attached(tuner)}
+
+
+def measures(tuner: Any) -> bool:
+    """Whether a tuning of ``tuner`` that begins now may measure."""
+    allowed: bool = of(tuner).get(MEASURE, settings.measure())
+    return allowed
 
 
 def fallback(tuner: Any) -> Any:

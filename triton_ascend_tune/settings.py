@@ -18,6 +18,10 @@ because a program may have set it from Python.
                                 the first config that works
 ``TRITON_ASCEND_TUNE_SECONDS``  where candidates are proposed by us: after how long a tuning proposes no more; default:
                                 no limit
+``TRITON_ASCEND_TUNE_MEASURE``  ``0`` lets no tuning run: launches take what is stored on disk for them, else the
+                                config that the program names as ``fallback``, else the first that compiles; default
+                                ``1``
+``TRITON_ASCEND_TUNE_KEEP``     what stays in Triton's cache of what a tuning compiled: ``all`` (default), ``winner``
 ``TRITON_ASCEND_TUNE_WINNERS``  the most choices that each kernel keeps, the least recently used dropped first; default:
                                 no limit
 ``TRITON_ALL_BLOCKS_PARALLEL``  triton-ascend's own; unless it is ``0`` or unset, grids of over 65535 blocks are legal
@@ -67,7 +71,11 @@ COMPILE_TIMEOUT = "TRITON_ASCEND_TUNE_COMPILE_TIMEOUT"
 ISOLATE = "TRITON_ASCEND_TUNE_ISOLATE"
 SECONDS = "TRITON_ASCEND_TUNE_SECONDS"
 WINNERS = "TRITON_ASCEND_TUNE_WINNERS"
+MEASURE = "TRITON_ASCEND_TUNE_MEASURE"
+KEEP = "TRITON_ASCEND_TUNE_KEEP"
 ALL_BLOCKS = "TRITON_ALL_BLOCKS_PARALLEL"
+#: triton-ascend's: the chip to compile for, whatever chip there is.
+ARCH = "TRITON_ASCEND_ARCH"
 
 #: How many processes torchrun and others have started on this host.
 _RANKS = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
@@ -75,7 +83,7 @@ _CANN_FOLDERS = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 #: Besides those that Triton itself lists.
 _COMPILER_VARIABLES = (
     ALL_BLOCKS,
-    "TRITON_ASCEND_ARCH",
+    ARCH,
     "TRITON_DEBUG",
     "TRITON_DISABLE_FFTS",
     "TRITON_DISABLE_LINE_INFO",
@@ -83,6 +91,8 @@ _COMPILER_VARIABLES = (
     "TRITON_NPU_COMPILER_PATH",
 )
 
+ALL = "all"
+WINNER = "winner"
 WAIT = "wait"
 FIRST = "first"
 PROTOCOL_PREFIX = "TRITON_ASCEND_TUNE_"
@@ -228,6 +238,19 @@ def busy() -> str:
     value = _read(BUSY) or WAIT
     if value not in (WAIT, FIRST):
         raise _illegal(BUSY, value, (WAIT, FIRST))
+    return value
+
+
+def measure() -> bool:
+    """Whether tunings may run."""
+    return _boolean(MEASURE, default=True)
+
+
+def keep() -> str:
+    """Whose compiled files stay in Triton's cache after a tuning: ``ALL`` or ``WINNER``."""
+    value = _read(KEEP) or ALL
+    if value not in (ALL, WINNER):
+        raise _illegal(KEEP, value, (ALL, WINNER))
     return value
 
 

@@ -11,8 +11,10 @@ from triton_ascend_tune import choose
 from triton_ascend_tune.compile import Compiled
 from triton_ascend_tune.failures import MAX_REASON, is_about_candidate, reason, stage_of
 from triton_ascend_tune.hooks import Hooks
+from triton_ascend_tune.labels import config_names
 from triton_ascend_tune.launch import kernel_name
 from triton_ascend_tune.measure.checkpoints import Checkpoints
+from triton_ascend_tune.measure.faults import DeviceLostError
 from triton_ascend_tune.values import Candidate, Choice, Outcome, Protocol, Samples, Stage, Status
 
 #: ``measure.event.measure`` or the like: ``(trials, protocol, device, tolerated)`` gives a
@@ -37,8 +39,9 @@ TOLERATED = (RefusedLaunch, RuntimeError)
 class Entry:
     """One candidate in the contest: how it is launched, and what runs around the launch.
 
-    ``arguments``: all arguments by name, as hooks get them. ``broken``: what a hook has raised. ``kernel_name``: the
-    device's name of what was launched last, None as long as that is not known.
+    ``arguments``: all arguments by name, as hooks get them. ``broken``: what a hook or the grid has raised.
+    ``refused``: whether a launch has failed for the candidate's own sake. ``kernel_name``: the device's name of what
+    was launched last, None as long as that is not known.
     """
 
     candidate: Candidate
@@ -46,6 +49,7 @@ class Entry:
     arguments: dict[str, Any]
     hooks: Hooks
     broken: BaseException | None = None
+    refused: bool = False
     kernel_name: str | None = None
     _pending: bool = field(default=False, repr=False)
 
@@ -68,7 +72,8 @@ class Entry:
             self._pending = False
             with self._user_code():
                 self.hooks.after(self.arguments, exception=error)
-            if is_about_candidate(error):
+            if self.broken is None and is_about_candidate(error):
+                self.refused = True
                 raise RefusedLaunch from error
             raise
         if self.kernel_name is None:
@@ -79,6 +84,15 @@ class Entry:
         self._pending = False
         with self._user_code():
             self.hooks.after(self.arguments)
+
+    def watched(self, grid: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """``grid`` for this entry's launches, whose errors are the caller's."""
+
+        def ask(meta: Any) -> Any:
+            with self._user_code():
+                return grid(meta)
+
+        return ask
 
     def abandon(self, error: BaseException) -> None:
         """Puts the tensors back if ``error`` ended the measuring between ``before`` and ``after``."""
@@ -98,7 +112,7 @@ class Entry:
 
     @contextmanager
     def _user_code(self) -> Iterator[None]:
-        """What a hook raises is a bug in the hook, whatever its class, and no candidate's failure."""
+        """What hooks and grids raise is a bug in them, whatever its class, and no candidate's failure."""
         try:
             yield
         except BaseException as error:
@@ -136,6 +150,8 @@ def measure_candidates(
         if do_bench is not None:
             return Measured([_by_user(entry, do_bench) for entry in entries])
         measured = _by_engine(entries, protocol, device, measurer, checkpoints)
+    except DeviceLostError:
+        raise  # and nothing can be put back there
     except BaseException as error:
         for entry in entries:
             entry.abandon(error)
@@ -183,9 +199,9 @@ def _by_engine(
             launch=entry.launch,
             before=entry.before if entry.has_hooks else None,
             after=entry.after if entry.has_hooks else None,
-            name=str(entry.candidate.config),
+            name=name,
         )
-        for entry in entries
+        for entry, name in zip(entries, config_names(entries))
     ]
     more = () if checkpoints is None else (checkpoints,)
     measurement = measurer(trials, protocol, device, TOLERATED, *more)
@@ -221,7 +237,9 @@ def _by_user(entry: Entry, do_bench: DoBench) -> Outcome:
     try:
         timings = do_bench(entry, quantiles=QUANTILES)
     except Exception as error:
-        if entry.broken is not None or not is_about_candidate(error):
+        # What devices report when they are waited for is a RuntimeError; whatever else a timer raises is a bug in it.
+        about_candidate = is_about_candidate(error) and (entry.refused or isinstance(error, RuntimeError))
+        if entry.broken is not None or not about_candidate:
             raise
         return _failure(entry.candidate, error, Stage.LAUNCH)
     if not choose.usable(timings):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from triton_ascend_tune import choose, contest, flights, grid, isolation, pool, prune, report, settings, trials
+from triton_ascend_tune import choose, contest, flights, grid, isolation, losers, pool, prune, report, settings, trials
 from triton_ascend_tune.candidates import rounds
 from triton_ascend_tune.compile import Compiled, Revise, compile_candidates, compiles_ahead
 from triton_ascend_tune.hooks import Hooks
@@ -46,7 +46,7 @@ class Tuning:
 @isolation.compilers()
 def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Place, stages: Stages) -> Tuning:
     """Finds out what is not known of the survivors, chooses, and runs the hooks that belong to a tuning."""
-    start = time.perf_counter()
+    start, begun = time.perf_counter(), time.time()
     protocol, do_bench, hooks = tuner._protocol(), user_bench(tuner), tuner._hooks()
     candidates = candidates_of(tuner, pruned.survivors)
     simulated, used = None, protocol
@@ -58,8 +58,12 @@ def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Pl
         return {**call.named, **keywords(candidate)}
 
     def entry(candidate: Candidate) -> trials.Entry:
-        run = functools.partial(tuner._launch, call.args, keywords(candidate))
-        return trials.Entry(candidate, run, arguments(candidate), hooks)
+        launched = keywords(candidate)
+        run = functools.partial(tuner._launch, call.args, launched)
+        made = trials.Entry(candidate, run, arguments(candidate), hooks)
+        if callable(launched.get("grid")):
+            launched["grid"] = made.watched(launched["grid"])
+        return made
 
     def measure(chosen: Sequence[Candidate], checkpoints: Checkpoints | None) -> trials.Measured:
         nonlocal simulated, used
@@ -74,13 +78,20 @@ def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Pl
         used = measured.protocol or protocol
         return measured
 
+    def compile_all(chosen: Sequence[Candidate], revise: Revise | None) -> list[Compiled]:
+        done = _compile(tuner, chosen, call, hooks, revise)
+        kernels.update({id(each.candidate.config): each.kernel for each in done})
+        return done
+
+    kernels: dict[int, Any] = {}
+    keeps_all = settings.keep() == settings.ALL
     compiles_first = not hooks.change_arguments
     with stages.of("store"):
         memory = open_memory(tuner, plan, place, key, arguments, do_bench or protocol, compiles_first)
     steps = contest.Steps(
         grid=lambda each: grid.grid_of(call.keywords.get("grid"), plan.bound(arguments(each))),
         refused=lambda value: grid.refused(value, place.target, settings.spreads_blocks()),
-        compile=lambda chosen, revise: _compile(tuner, chosen, call, hooks, revise),
+        compile=compile_all,
         measure=measure,
         one_by_one=do_bench is not None or (protocol.plan, protocol.method) == ("classic", settings.EVENT),
         resumable=do_bench is None and (protocol.plan, protocol.method) == ("race", settings.EVENT),
@@ -103,6 +114,8 @@ def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Pl
                 memory.end_races()
     if not settled.all_known:
         hooks.reset(arguments(verdict.winner.candidate))
+        if not keeps_all:
+            losers.remove(kernels.values(), [kernels.get(id(verdict.winner.candidate.config))], begun)
     return Tuning(
         winner=verdict.winner.candidate.config,
         timings=trials.timings_of(settled.outcomes),
