@@ -9,6 +9,7 @@
 #include "ops/registry.h"
 #include "runtime/costs.h"
 #include "runtime/runtime.h"
+#include "runtime/soc.h"
 
 namespace cann_sim::ops {
 namespace {
@@ -82,7 +83,7 @@ uint32_t blocks_of(const Call& call) {
   size_t bytes = 0;
   for (const Tensor& t : call.outputs) bytes += t.bytes();
   for (const Tensor& t : call.inputs) bytes = std::max(bytes, t.bytes());
-  return static_cast<uint32_t>(std::clamp<size_t>(bytes / (32 << 10), 1, costs::kVectorCores));
+  return static_cast<uint32_t>(std::clamp<size_t>(bytes / (32 << 10), 1, soc().machine.vector_cores));
 }
 
 // Plans and submits; `result_shape` is set if only execution decides the output's shape.

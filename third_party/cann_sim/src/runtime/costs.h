@@ -32,9 +32,6 @@ inline constexpr uint64_t kL2LineBytes = 512;  // assumed; only rounds ranges ou
 // directions together.
 inline constexpr double kDeviceLinkBytesPerNs = 392.0 / 7 / 2;
 
-// ---- operators
-inline constexpr uint32_t kVectorCores = 40;  // the most blocks that one is reported with
-
 // ---- limits
 inline constexpr size_t kStreamDepth =
     2'048;  // tasks that a waiting stream takes before submission fails; assumed
