@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +63,6 @@ report(found)
 
 def test_the_model_and_the_compiler_agree_on_what_fits(run_on_sim: Any) -> None:
     """The model says of each candidate what the compiler says, and of overflows by how much, within 5 %."""
-    import re
-
     found = run_on_sim(FOOTPRINT, timeout=600)
     wrong = [row for row in found if bool(row[2]) != bool(row[3])]
     assert not wrong
@@ -181,3 +180,53 @@ def test_what_is_proposed_computes_the_right_thing(run_on_sim: Any) -> None:
     assert found["hinted"] and 1 < found["few"] <= 16
     assert found["listed"] == ["{'BLOCK': 1024, 'multibuffer': False}", "{'BLOCK': 1024, 'multibuffer': True}"]
     assert "lacks SHIFT, BLOCK" in found["puzzling"] and "constexpr SHIFT belongs to no axis" in found["puzzling"]
+
+
+OVERFLOWING = """
+import torch, triton
+import triton.language as tl
+import triton_ascend_tune
+
+@triton_ascend_tune.hints(effort="low")
+@triton.autotune(configs=[], key=["n"])
+@triton.jit
+def branches(src, dst, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(src + at, mask=at < n, other=0.0)
+    tl.store(dst + at, tl.where(x > 0.5, tl.exp(x), tl.where(x < 0.1, tl.sin(x), tl.log(x + 1))), mask=at < n)
+
+n = 330_500  # 8264 elements for each of 40 cores; half of that is no size that is proposed
+x = torch.rand(n)
+out = torch.empty(n, device="npu")
+branches[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x.to("npu"), out, n)
+expected = torch.where(x > 0.5, torch.exp(x), torch.where(x < 0.1, torch.sin(x), torch.log(x + 1)))
+report({
+    "right": torch.allclose(out.cpu(), expected, atol=1e-6),
+    "best": branches.best_config.kwargs["BLOCK"],
+    "outcomes": [
+        [o.candidate.config.kwargs["BLOCK"], o.status.value, o.reason, o.samples.p50 if o.samples else None]
+        for o in branches.verdict.outcomes
+    ],
+})
+"""
+
+
+def test_a_real_overflow_is_rescued(run_on_sim: Any) -> None:
+    """``sin`` and ``log`` need more than the model knows, which only the compiler's message tells.
+
+    The failure says what was tried instead, that is timed beside the others, and the winner is among what fits.
+    """
+    brief = {"PLAN": "fixed", "ROUNDS": "3", "WARMUP_ROUNDS": "1"}
+    found = run_on_sim(OVERFLOWING, {f"TRITON_ASCEND_TUNE_{name}": each for name, each in brief.items()}, timeout=600)
+    assert found["right"]
+    failed = [(block, reason) for block, status, reason, _ in found["outcomes"] if status == "failed"]
+    timed = {block: time for block, status, _, time in found["outcomes"] if status == "timed"}
+    assert failed and len(failed) <= 3
+    said = [re.search(r"^unified buffer overflow: needs ([\d.]+) KiB, has 192 KiB", reason) for _, reason in failed]
+    assert all(said)
+    rescued = [re.search(r"; tried again as BLOCK=(\d+)$", reason) for _, reason in failed]
+    instead = [int(each.group(1)) for each in rescued if each]
+    assert instead and set(instead) <= set(timed)
+    needed = max(float(each.group(1)) * 1024 / block for (block, _), each in zip(failed, said) if each)
+    assert all(block * needed <= 192 * 1024 for block in timed)
+    assert found["best"] in timed and timed[found["best"]] == min(timed.values())

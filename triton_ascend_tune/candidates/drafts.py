@@ -15,8 +15,8 @@ from triton_ascend_tune.candidates.trace import Trace
 class Draft:
     """One axis: its lanes, and what was found of each.
 
-    ``lengths``: what its index is compared with, and where. ``terms``: of its index, what moves it. ``distance``: of its
-    dimension from the last one of a tensor. ``axis``: what was concluded, once it was.
+    ``lengths``: what its index is compared with, and where. ``terms``: of its index, what moves it. ``distance``: of
+    its dimension from the last one of a tensor. ``axis``: what was concluded, once it was.
     """
 
     lanes: set[Atom]
