@@ -4,7 +4,8 @@
     triton-ascend-tune sim run -- python benchmarks/hit_path.py --device npu  # the simulated NPU
     python benchmarks/hit_path.py --device cuda
 
-Kernels with 4, 8 and 16 arguments, passed by position and by keyword, tuned over 1 and 16 configs. The three sides are
+Kernels with 4, 8 and 16 arguments, passed by position and by keyword, tuned over 1 and 16 configs; and one with the
+twelve arguments and four constexprs that a matmul usually has. The three sides are
 called in turns, in one process, on the same kernel with the same tensors: ``kernel[grid](...)`` with the settings of
 the winner spelled out (``BLOCK=..., num_warps=...``), and ``tuner[grid](...)``. An overhead is the median, over the
 rounds, of the difference to the direct launches of the same round. Nothing waits for the device within a round. Where
@@ -38,7 +39,6 @@ from triton_ascend_tune.autotuner import make_tuner_class
 GOAL_US = 2.0
 GOAL_RATIO = 10.0
 CLOCKS = {"wall": time.perf_counter, "cpu": time.thread_time}
-KEY = ["M", "N"]
 GRID = (1,)
 
 
@@ -59,6 +59,18 @@ def eight(x, y, M, N, K, stride_x, stride_y, z, BLOCK: tl.constexpr):
 @triton.jit
 def sixteen(x, y, M, N, K, xm, xk, ym, yn, zm, zn, z, bias, scale, rows, columns, BLOCK: tl.constexpr):
     tl.store(y + tl.arange(0, BLOCK), tl.load(x + tl.arange(0, BLOCK)))
+
+
+@triton.jit
+def matmul(
+    x, y, z, M, N, K, xm, xk, ym, yn, zm, zn, BLOCK: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, G: tl.constexpr
+):
+    tl.store(y + tl.arange(0, BLOCK), tl.load(x + tl.arange(0, BLOCK)))
+
+
+#: Kernel -> the names in its ``key``.
+KERNELS = {four: ["M", "N"], eight: ["M", "N"], matmul: ["M", "N", "K"], sixteen: ["M", "N"]}
+SETTINGS = {"BLOCK": 1024, "BN": 64, "BK": 32, "G": 8}
 
 
 class NoDevice:
@@ -88,12 +100,13 @@ def argument(name: str, device: str) -> Any:
 
 def calls(kernel: Any, count: int, by_keyword: bool, device: str) -> dict[str, Callable[[], Any]]:
     """The three ways to launch ``kernel``, each as a function without arguments, called once."""
-    names = [name for name in kernel.arg_names if name != "BLOCK"]
-    configs = [triton.Config({"BLOCK": 1024}, num_warps=4) for _ in range(count)]
+    names = [name for name in kernel.arg_names if name not in SETTINGS]
+    set_here = {name: value for name, value in SETTINGS.items() if name in kernel.arg_names}
+    configs = [triton.Config(dict(set_here), num_warps=4) for _ in range(count)]
     scope: dict[str, Any] = {name: argument(name, device) for name in names}
     scope.update(grid=GRID, direct=kernel)
     for side, cls in (("stock", StockTuner), ("ours", make_tuner_class(Autotuner))):
-        scope[side] = cls(kernel, kernel.arg_names, configs, KEY, None, None, do_bench=bench)
+        scope[side] = cls(kernel, kernel.arg_names, configs, KERNELS[kernel], None, None, do_bench=bench)
     passed = ", ".join(f"{name}={name}" if by_keyword else name for name in names)
     settings = ", ".join(f"{name}={value!r}" for name, value in configs[0].all_kwargs().items())
     made = {}
@@ -158,7 +171,8 @@ def main() -> None:
     print(", ".join(f"{what} {value}" for what, value in content.items()))
     print(f"{'arguments':>9} {'passed by':9} {'configs':>7} {'direct us':>9} {'stock +us':>9} {'ours +us':>9}")
     content["rows"] = []
-    for kernel, count in ((four, 4), (eight, 8), (sixteen, 16)):
+    for kernel in KERNELS:
+        count = sum(name not in SETTINGS for name in kernel.arg_names)
         for by_keyword in (False, True):
             for configs in (1, 16):
                 figures = measure(calls(kernel, configs, by_keyword, name), options, wait)
