@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "ops/registry.h"
-#include "runtime/costs.h"
 #include "runtime/runtime.h"
 #include "runtime/soc.h"
 
