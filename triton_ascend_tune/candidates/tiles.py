@@ -91,11 +91,11 @@ def propose(
         combinations = _combinations(analysis, ladders, fixed or {})
     found: list[Tile] = []
     for values in combinations:
-        if reason := unusable(analysis, footprint, hardware, grid, values):
+        need, launched = footprint.estimate(values), grid(values)
+        if reason := _unusable(analysis, hardware, values, need, launched):
             dropped.append((values, reason))
-            continue
-        need = footprint.estimate(values)
-        found.append(Tile(values, need, _cost(analysis, hardware, values, grid(values), need)))
+        else:
+            found.append(Tile(values, need, _cost(analysis, hardware, values, launched, need)))
     found.sort(key=lambda tile: tile.cost)
     found = [tile for tile in found if tile.cost <= HOPELESS * found[0].cost]
     chosen = _distinct(found, limit)
@@ -106,14 +106,15 @@ def unusable(
     analysis: Analysis, footprint: Footprint, hardware: Hardware, grid: Grid, values: Mapping[str, int]
 ) -> str:
     """Why a candidate cannot work: it does not fit, or its grid is wrong; "" if it can."""
+    return _unusable(analysis, hardware, values, footprint.estimate(values), grid(values))
+
+
+def _unusable(
+    analysis: Analysis, hardware: Hardware, values: Mapping[str, int], need: Need, launched: tuple[int, ...] | None
+) -> str:
     if not _sensible(analysis, values):
         return "a tile is larger than what its program owns, or does not divide it"
-    launched = grid(values)
-    return (
-        footprint.estimate(values).overflow(hardware)
-        or uncovered(analysis, values, launched)
-        or _too_many(launched, hardware)
-    )
+    return need.overflow(hardware) or uncovered(analysis, values, launched) or _too_many(launched, hardware)
 
 
 # Ladders.
