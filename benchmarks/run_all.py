@@ -10,6 +10,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 #: (script, whether it runs on the simulated CANN)
 BENCHMARKS = (
     ("startup", False),
+    ("isolated_compile", True),
     ("hit_path", False),
     ("hivm_modules", True),
     ("event_sample_cost", True),
