@@ -10,6 +10,8 @@ import gc
 import logging
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -28,6 +30,18 @@ from triton_ascend_tune.failures import NoCandidateError
 from triton_ascend_tune.values import Stage, Status
 
 TIMES = {16: 3.0, 32: 1.0, 64: 2.0}
+
+
+#: A program that compiles one module of its own making, and then does nothing.
+ISOLATED_JOB = """
+import os, signal
+from isolation_backend import StandIn
+from triton_ascend_tune.compiler_job import Job
+from triton_ascend_tune.isolation import Isolation
+environment = dict(os.environ)
+Isolation(None).run(Job(StandIn, None, (None,), "bin", "tensor<16xi32>", False, {}, environment, os.getcwd()))
+signal.pause()
+"""
 
 
 def processes_with(marker: str) -> list[int]:
@@ -229,6 +243,25 @@ def test_an_interrupt_while_one_is_compiled_after_the_other(
     with pytest.raises(KeyboardInterrupt):
         add(tuned)
     isolation.end_idle()
+    assert gone(marker)
+
+
+@pytest.mark.parametrize("fault", ["hang", "hang_in_program", ""])
+def test_nothing_outlives_a_program_that_was_killed(marker: str, tmp_path: Path, fault: str) -> None:
+    """Neither a compiler that holds the interpreter, nor what it has started, nor one that waits for its next job."""
+    log = tmp_path / "log"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]),
+        isolation_backend.FAULTS: f"16={fault}" if fault else "",
+        isolation_backend.LOG: str(log),
+    }
+    program = subprocess.Popen([sys.executable, "-c", ISOLATED_JOB], env=environment)
+    while not (log.exists() and log.read_text()) and program.poll() is None:
+        time.sleep(0.05)
+    assert len(processes_with(marker)) >= 2
+    program.kill()
+    program.wait()
     assert gone(marker)
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import os
 import resource
 import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Callable
 from typing import Any
 
 from triton_ascend_tune import settings
@@ -48,6 +50,7 @@ def serve(connection: int, life: int) -> None:
 def run_stages(job: Job) -> Answer:
     """Runs the stages of ``job`` from the first one on."""
     stages: dict[str, Any] = {}
+    _spare_the_device(job)
     backend = job.backend(job.target)
     backend.add_stages(stages, *job.arguments)
     names = list(stages)
@@ -61,6 +64,35 @@ def run_stages(job: Job) -> Answer:
             return Answer(outputs, metadata, error)
         outputs[name] = value if isinstance(value, (str, bytes)) else str(value)
     return Answer(outputs, metadata)
+
+
+def _spare_the_device(job: Job) -> None:
+    """Lets triton-ascend's compiler take the chip's name from the target, where it has the same from.
+
+    By itself it loads its driver for that, which is linked with torch_npu: seconds and hundreds of megabytes for each
+    process, and an error where torch_npu has not been imported.
+    """
+    names = job.backend.add_stages.__globals__  # type: ignore[attr-defined]
+    driver = names.get("NPUUtils")
+    if isinstance(driver, functools.partial):  # the job before this one's
+        _, driver = driver.args
+    if driver is not None:
+        told_otherwise = job.environment.get(settings.ARCH)
+        names["NPUUtils"] = functools.partial(_Chip, None if told_otherwise else job.target.arch, driver)
+
+
+class _Chip:
+    """What stands in for triton-ascend's ``NPUUtils``, and is it where more than a known name is asked for."""
+
+    def __init__(self, name: str | None, driver: Callable[[], Any]) -> None:
+        self._driver = driver
+        if name is not None:
+            self.get_arch = lambda: name
+
+    def __getattr__(self, attribute: str) -> Any:
+        import torch_npu  # noqa: F401 - its libraries
+
+        return getattr(self._driver(), attribute)
 
 
 def _module(backend: Any, text: str | bytes) -> Any:

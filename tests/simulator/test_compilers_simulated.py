@@ -43,8 +43,8 @@ report({
 """
 
 
-@pytest.fixture(scope="module")
-def answer(run_on_sim: Any, sim_env: dict[str, str], tmp_path_factory: Any) -> Any:
+@pytest.fixture(scope="module", params=["0", "1"], ids=["here", "isolated"])
+def answer(request: Any, run_on_sim: Any, sim_env: dict[str, str], tmp_path_factory: Any) -> Any:
     folder: Path = tmp_path_factory.mktemp("stand_in")
     real = run_on_sim("from triton.backends.ascend.utils import _get_npucompiler_path\nreport(_get_npucompiler_path())")
     script = folder / "bishengir-compile"
@@ -55,6 +55,7 @@ def answer(run_on_sim: Any, sim_env: dict[str, str], tmp_path_factory: Any) -> A
         "TRITON_CACHE_DIR": str(folder / "cache"),
         "TRITON_ASCEND_TUNE_COMPILE_TIMEOUT": "20",
         "TRITON_ASCEND_TUNE_WORKERS": "2",
+        "TRITON_ASCEND_TUNE_ISOLATE": request.param,
     }
     return run_on_sim(PROGRAM, env=env, timeout=300)
 
