@@ -282,9 +282,7 @@ class Tuner:
         return active_device()
 
     @staticmethod
-    def measurer(
-        trials: Sequence[Any], protocol: Protocol, device: Any, tolerated: Any, checkpoints: Any = None
-    ) -> Any:
+    def measurer(trials: Any, protocol: Protocol, device: Any, tolerated: Any, checkpoints: Any = None) -> Any:
         """The measuring engine; tests put another one here."""
         from triton_ascend_tune.measure.event import measure
 
@@ -353,8 +351,7 @@ class Tuner:
 
 @functools.cache
 def make_tuner_class(base: Any) -> type:
-    """Our subclass of ``base``, the installed Triton's ``Autotuner`` or a subclass of it; one for each, always the
-    same.
+    """Our subclass of ``base``, the installed Triton's ``Autotuner`` or one of its subclasses; always the same one.
 
     Its constructor has the signature of ``base``'s. It may be assigned to ``__class__`` of an instance of ``base``.
     """
