@@ -31,6 +31,7 @@ void BlockGroup::add_member(const Code& code, const Launch& launch, const CorePl
 bool BlockGroup::advance(Member& member) {
   Frame& frame = member.frame;
   frame.waiting = nullptr;
+  frame.trips_left = kTripsOfTurn;
   const Instruction* next = member.next;
   bool moved = false;  // not to be told from where it stands: a loop may lead back here
   for (;;) {
@@ -52,14 +53,14 @@ std::string BlockGroup::who(const Member& member, uint32_t first) const {
          (place.kind == CoreKind::Cube ? " cube core" : " vector core " + std::to_string(place.sub_block));
 }
 
-// The cores take turns: each runs until it waits for a flag that is not set. Their times do not depend on who
-// comes first.
+// The cores take turns: each runs until it waits for a flag that is not set, or has spent its turn in a loop
+// without bounds. Flags give the same times whoever comes first.
 void BlockGroup::run(uint32_t first) {
   for (const auto& flags : flags_) flags->reset();
   for (Member& member : members_) {
     member.core->start_block(first + static_cast<uint32_t>(member.block));
     member.frame.cycles = 0;
-    member.frame.steps_left = kMostSteps;
+    member.frame.steps_left = kMostSteps / static_cast<int64_t>(flags_.size());
     member.next = member.frame.code->instructions.data();
   }
   for (bool progress = true; progress;) {

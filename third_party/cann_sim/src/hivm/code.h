@@ -26,10 +26,12 @@ union Scalar {
   double f;
 };
 
-// What a core may do in one block before it counts as hanging: loop iterations, and calls of micro-kernels,
-// which take the host about so many times as long. A few seconds.
+// What the cores that run together may do before they count as hanging, in steps of a bounded loop. Trips of
+// an unbounded one and calls of micro-kernels take the host about so many times as long. A few seconds.
 inline constexpr int64_t kMostSteps = int64_t{1} << 30;
-inline constexpr int64_t kStepsOfCall = 128;
+inline constexpr int64_t kStepsOfTrip = 16, kStepsOfCall = 128;
+// Trips of an unbounded loop after which the other blocks go on: it may wait for what they write.
+inline constexpr int kTripsOfTurn = 64;
 
 // What one block sees while it runs.
 struct Frame {
@@ -41,6 +43,7 @@ struct Frame {
   const Instruction* waiting = nullptr;  // stopped here until another core of the block has run
   int64_t cycles = 0;                    // spent on the scalar unit since the core was last told
   int64_t steps_left = 0;                // see kMostSteps
+  int trips_left = 0;                    // see kTripsOfTurn
   bool check_races = false;
 };
 
@@ -98,6 +101,8 @@ struct Code {
   CoreKind core = CoreKind::Vector;
   bool meets_all_blocks = false;  // waits for other blocks, which must then run at the same time
   bool keeps_order = false;       // what it does depends on the blocks before: locks, atomics, debug output
+  bool locks = false;             // blocks pass in order
+  bool unbounded = false;         // has loops that may wait for what other blocks write
   std::vector<CodeParameter> parameters;
   std::vector<Instruction> instructions;
   std::vector<ViewRecipe> recipes;
@@ -118,10 +123,15 @@ struct KernelCode {
 
   bool is_mixed() const { return vector && cube; }
   const Code& any() const { return vector ? *vector : *cube; }
-  bool meets_all_blocks() const {
-    return (vector && vector->meets_all_blocks) || (cube && cube->meets_all_blocks);
+  bool meets_all_blocks() const { return has(&Code::meets_all_blocks); }
+  bool keeps_order() const { return has(&Code::keeps_order); }
+  // Whether blocks may wait for later ones: with locks they cannot.
+  bool takes_turns() const { return has(&Code::unbounded) && !has(&Code::locks); }
+
+ private:
+  bool has(bool Code::* property) const {
+    return (vector && (*vector).*property) || (cube && (*cube).*property);
   }
-  bool keeps_order() const { return (vector && vector->keeps_order) || (cube && cube->keeps_order); }
 };
 
 }  // namespace hivm

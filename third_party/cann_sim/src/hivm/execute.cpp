@@ -58,10 +58,26 @@ void run_together(const KernelCode& kernel, const Launch& launch, const GlobalMe
   group.add_busy(part.pipe_busy_ns);
 }
 
+// Blocks that may wait for what others write: as many at a time as there are cores. Those that come next
+// start when all of these are done, which a device does core by core.
+void run_in_turns(const KernelCode& kernel, const Launch& launch, const GlobalMemory& memory, Part& part) {
+  const auto cores = static_cast<uint32_t>(cores_of(kernel, launch.machine));
+  GlobalGuard guard(memory);
+  for (uint32_t done = 0; done < part.count; done += cores) {
+    const int blocks = static_cast<int>(std::min(cores, part.count - done));
+    BlockGroup group(kernel, launch, blocks, {guard, part.traffic, part.output, nullptr});
+    group.run(part.first + done);
+    for (int block = 0; block < blocks; block++) part.ends.push_back(group.end(block));
+    group.add_busy(part.pipe_busy_ns);
+  }
+}
+
 void run_part(const KernelCode& kernel, const Launch& launch, const GlobalMemory& memory, Part& part) {
   try {
     if (kernel.meets_all_blocks())
       run_together(kernel, launch, memory, part);
+    else if (kernel.takes_turns())
+      run_in_turns(kernel, launch, memory, part);
     else
       run_blocks(kernel, launch, memory, part);
   } catch (...) {
@@ -70,7 +86,7 @@ void run_part(const KernelCode& kernel, const Launch& launch, const GlobalMemory
 }
 
 std::vector<Part> parts_of(const KernelCode& kernel, uint32_t blocks) {
-  const bool split = !kernel.keeps_order() && !kernel.meets_all_blocks();
+  const bool split = !kernel.keeps_order() && !kernel.meets_all_blocks() && !kernel.takes_turns();
   const uint32_t count = split ? std::min(blocks, kParts) : std::min(blocks, 1u);
   std::vector<Part> parts(count);
   for (uint32_t i = 0; i < count; i++) {
@@ -97,8 +113,8 @@ void run_parts(const KernelCode& kernel, const Launch& launch, const GlobalMemor
 
 }  // namespace
 
-// Blocks of a part run one after the other, in order: locks between blocks and floating point atomics, which
-// keep a launch in one part, then give the same result every time.
+// Blocks of a part run one after the other, in order, or take turns in a fixed way: locks between blocks and
+// floating point atomics, which keep a launch in one part, then give the same result every time.
 Report execute(const KernelCode& kernel, const Launch& launch, const GlobalMemory& memory) {
   if (launch.blocks > kMostBlocks) {
     throw ExecutionError("kernel '" + kernel.name + "': " + std::to_string(launch.blocks) +

@@ -301,6 +301,7 @@ void Lowering::if_else(const ir::Op& op) {
 
 void Lowering::while_loop(const ir::Op& op) {
   if (op.regions.size() != 2) fail(op.line, "'scf.while' has two regions");
+  code_.unbounded = true;
   std::vector<Value> initial, before;
   for (size_t i = 0; i < op.operands.size(); i++) {
     initial.push_back(lookup(op.line, op.operands[i].name));

@@ -28,6 +28,7 @@ void Lowering::call(const ir::Op& op) {
   }
   if (!op.results.empty()) fail(op.line, "micro-kernel " + quoted(op.word) + " has no results");
   code_.keeps_order |= site.kernel->keeps_order(integers);
+  code_.locks |= op.word == "sync_block_lock";
   Instruction i;
   i.step = step::call;
   i.cycles = cost::kCallCycles;

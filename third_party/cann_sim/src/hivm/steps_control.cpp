@@ -12,8 +12,9 @@ namespace {
 }
 
 // A kernel that never ends would hang the host as well.
-void count_loop(Next p, Frame& f) {
-  if (--f.steps_left < 0) bad(p, "the kernel runs for too many loop iterations: it would hang");
+void count_steps(Next p, Frame& f, int64_t steps) {
+  f.steps_left -= steps;
+  if (f.steps_left < 0) bad(p, "the kernel runs for too many loop iterations: it would hang");
 }
 
 std::string text_of(const View& v) {
@@ -75,15 +76,17 @@ Next for_begin(Next p, Frame& f) {
 }
 
 Next for_next(Next p, Frame& f) {
-  count_loop(p, f);
+  count_steps(p, f, 1);
   int64_t& i = f.scalars[p->a].i;
   if (__builtin_add_overflow(i, f.scalars[p->d].i, &i) || i >= f.scalars[p->c].i) return p + 1;
   return p + p->extra;
 }
 
 Next loop_back(Next p, Frame& f) {
-  count_loop(p, f);
-  return p + p->extra;
+  count_steps(p, f, kStepsOfTrip);
+  if (--f.trips_left > 0) return p + p->extra;
+  f.waiting = p + p->extra;
+  return nullptr;
 }
 
 Next stop(Next, Frame& f) {
