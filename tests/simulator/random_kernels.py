@@ -44,14 +44,14 @@ def softmax_kernel(out, x, pitch, rows, columns, ROWS: tl.constexpr, BLOCK: tl.c
     tl.store(out + row * pitch + column, (v / tl.sum(v, axis=1)[:, None]).to(out.dtype.element_ty), mask=mask)
 
 
-@triton.jit(do_not_specialize=["rows", "columns"])
+@triton.jit(do_not_specialize=["pitch", "rows", "columns"])
 def reduce_kernel(
-    x, out, rows, columns, OP: tl.constexpr, OTHER: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr
+    x, out, pitch, rows, columns, OP: tl.constexpr, OTHER: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr
 ):
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     column = tl.arange(0, BLOCK)
     mask = (row[:, None] < rows) & (column[None, :] < columns)
-    v = tl.load(x + row[:, None] * columns + column[None, :], mask=mask, other=OTHER)
+    v = tl.load(x + row[:, None] * pitch + column[None, :], mask=mask, other=OTHER)
     if OP == "sum":
         result = tl.sum(v, axis=1)
     elif OP == "max":
@@ -145,17 +145,19 @@ def softmax(rows: int, columns: int, gap: int, dtype: str, block: tuple[int, int
 @given(
     rows=st.integers(1, 40),
     columns=st.integers(1, 128),
+    gap=st.integers(0, 20),
     op=st.sampled_from(["sum", "max", "min"]),
     dtype=st.sampled_from(["float32", "int32"]),
     block=st.sampled_from([(1, 128), (8, 128)]),
 )
-def reduction(rows: int, columns: int, op: str, dtype: str, block: tuple[int, int]) -> None:
-    x = drawn(rows, columns, dtype=dtype)
+def reduction(rows: int, columns: int, gap: int, op: str, dtype: str, block: tuple[int, int]) -> None:
+    whole = drawn(rows, columns + gap, dtype=dtype)
+    x = whole[:, :columns]
     low, high = (-1e30, 1e30) if dtype == "float32" else (-(2**30), 2**30)
     other = {"sum": 0, "max": low, "min": high}[op]
     on_device = torch.zeros(rows, dtype=x.dtype).npu()
     reduce_kernel[(triton.cdiv(rows, block[0]),)](
-        x.npu(), on_device, rows, columns, OP=op, OTHER=other, ROWS=block[0], BLOCK=block[1]
+        whole.npu(), on_device, columns + gap, rows, columns, OP=op, OTHER=other, ROWS=block[0], BLOCK=block[1]
     )
     expected = x.sum(1).to(x.dtype) if op == "sum" else x.amax(1) if op == "max" else x.amin(1)
     check(on_device, expected, 1e-4 if op == "sum" and dtype == "float32" else 0.0)

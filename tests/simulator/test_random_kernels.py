@@ -27,7 +27,7 @@ def output(sim_env: dict[str, str]) -> str:
         for share in SHARES
     ]
     try:
-        return "\n".join(process.communicate(timeout=600)[0] for process in processes)
+        return "\n".join(process.communicate(timeout=900)[0] for process in processes)
     finally:
         for process in processes:
             process.kill()
