@@ -6,9 +6,11 @@ import copy
 import gc
 import logging
 import random
+import sys
 import threading
 import weakref
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -389,7 +391,7 @@ def test_more_ways_of_calling_than_are_kept_are_still_right(tuned: Any) -> None:
 
 
 def test_without_the_native_module_everything_is_the_same_but_slower(tuned: Any, monkeypatch: Any) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "triton_ascend_tune._native", None)
+    monkeypatch.setitem(sys.modules, "triton_ascend_tune._native", None)
     assert [add(tuned).settings["BLOCK"] for _ in range(3)] == [32] * 3
     assert not is_hit(tuned, lambda: add(tuned))
 
@@ -482,11 +484,18 @@ def test_hits_cannot_be_taught_nonsense(tuned: Any) -> None:
         type(tuned[(1,)])()
 
 
-def test_a_drivers_own_function_is_asked_for_the_device(monkeypatch: Any) -> None:
+def test_torch_is_asked_for_the_device_without_what_initialises_it(monkeypatch: Any) -> None:
     class Driver:
         get_current_device = staticmethod(torch.cuda.current_device)
 
+    class NPUDriver:  # triton-ascend's
+        def get_current_device(self) -> int:
+            raise AssertionError("asked, though torch_npu is there")
+
     monkeypatch.setattr(torch._C, "_cuda_getDevice", lambda: 7, raising=False)
+    torch_npu = SimpleNamespace(_C=SimpleNamespace(_npu_getDevice=lambda: 5))
+    monkeypatch.setitem(sys.modules, "torch_npu", torch_npu)
     assert dispatch.current_device(Driver())() == 7
+    assert dispatch.current_device(NPUDriver())() == 5
     Driver.get_current_device = staticmethod(lambda: 3)
     assert dispatch.current_device(Driver())() == 3

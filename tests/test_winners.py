@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -35,7 +36,7 @@ def test_all_are_kept_by_default(tuned: Any) -> None:
 def test_the_least_recently_used_is_dropped(tuned: Any, monkeypatch: Any, native: bool) -> None:
     """A hit counts as a use, and so does a call on the general path."""
     if not native:
-        monkeypatch.setitem(__import__("sys").modules, "triton_ascend_tune._native", None)
+        monkeypatch.setitem(sys.modules, "triton_ascend_tune._native", None)
     monkeypatch.setenv(VARIABLE, "3")
     for n in (1, 2, 3, 1, 1, 2, 4):
         add(tuned, n=n)

@@ -87,7 +87,7 @@ def current_device(active: Any) -> Callable[[], int]:
     torch, torch_npu = sys.modules.get("torch"), sys.modules.get("torch_npu")
     if torch is not None and given is torch.cuda.current_device:
         native = getattr(torch._C, "_cuda_getDevice", None)
-    elif torch_npu is not None and str(getattr(given, "__module__", "")).startswith("triton.backends.ascend."):
+    elif torch_npu is not None and getattr(given, "__qualname__", "").endswith("NPUDriver.get_current_device"):
         native = getattr(torch_npu._C, "_npu_getDevice", None)
     return native or given
 
