@@ -155,6 +155,14 @@ def test_a_decorated_kernel_is_tuned_over_the_expanded_configs(world: World, mon
     assert seen["rest"]["reset_to_zero"] == ["y"]
 
 
+def test_the_installed_autotune_takes_what_it_is_given() -> None:
+    """Positionally as triton-ascend's, and again without options of any backend."""
+    tuned = triton_ascend_tune.max_autotune([triton.Config({"BLOCK": 64})], ["n"], "mixcv", None, ["dst"])(copy_kernel)
+    assert isinstance(tuned, triton.runtime.Autotuner)
+    assert tuned.configs and all(config.kwargs["BLOCK"] == 64 for config in tuned.configs)
+    assert tuned.reset_to_zero == ["dst"]
+
+
 def test_a_preset_lists_what_its_options_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(options, "supported", lambda: LATER)
     assert presets.of_hint("vector") == {"multibuffer": (True, False), "enable_ubuf_saving": (True,)}

@@ -28,6 +28,18 @@ TRANSPARENT = {
 }
 #: Computed in float32, into which narrower operands are converted first.
 FUNCTIONS = {"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "erf", "tanh", "sigmoid", "softmax", "fdiv"}
+#: What the compiler needs besides operand and result, in sizes of the operand: of 32 bits and more, and of 16. Read off
+#: its overflow messages for one such function between a load and a store (ascendnpu-ir 1.2.0).
+SCRATCH = {
+    "sin": (5.0, 10.0),
+    "cos": (4.0, 9.0),
+    "erf": (2.0, 5.0),
+    "rsqrt": (1.0, 3.0),
+    "cumsum": (1.0, 3.0),
+    "cumprod": (1.0, 3.0),
+    "sort": (7.0, 12.0),
+    "flip": (1.0, 1.0),
+}
 ATOMICS = {
     "atomic_add",
     "atomic_max",
@@ -104,8 +116,10 @@ def language(reading: Reading, name: str, arguments: list[Thing], keywords: dict
         return _extreme(reading, name[:3], arguments)
     tensors = [thing for thing in (*arguments, *keywords.values()) if isinstance(thing, Value)]
     dtype = tensors[0].dtype if tensors and is_float(tensors[0].dtype) else None
-    narrow = name in FUNCTIONS and dtype is not None and width(dtype) == 2
-    return reading.mapped(tensors, None, dtype, scratch=2.0 if narrow else 0.0)
+    narrow = dtype is not None and width(dtype) == 2
+    usual = 2.0 if narrow and name in FUNCTIONS else 0.0
+    scratch = SCRATCH[name][narrow] if name in SCRATCH else usual
+    return reading.mapped(tensors, None, dtype, scratch=scratch)
 
 
 def _extreme(reading: Reading, name: str, arguments: list[Thing]) -> Thing:

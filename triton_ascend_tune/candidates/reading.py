@@ -120,7 +120,9 @@ class Reading:
         if is_float(a.dtype) or is_float(b.dtype) or op is ast.Div:
             floats = None if is_float(a.dtype) or is_float(b.dtype) else "float32"
             return self.mapped((a, b), None, dtype=floats)
-        return self.mapped((a, b), self._integer(op, a, b, line))
+        # A remainder takes the quotient and a product besides.
+        scratch = 2.0 if op is ast.Mod and a.tile is not None else 0.0
+        return self.mapped((a, b), self._integer(op, a, b, line), scratch=scratch)
 
     def _integer(self, op: type[ast.operator], a: Value, b: Value, line: int) -> Poly | None:
         if op is ast.Add:
