@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 
-README = Path(__file__).resolve().parents[2] / "third_party" / "cann_sim" / "README.md"
-BEGIN, END = "<!-- micro-kernels: made by tests/simulator/micro_table.py -->", "<!-- end of micro-kernels -->"
+from readme_section import Section
+
+SECTION = Section("<!-- micro-kernels: made by tests/simulator/micro_table.py -->", "<!-- end of micro-kernels -->")
 
 _SHORT = {"float": "f32", "half": "f16", "bfloat16_t": "bf16", "bool": "i1"} | {
     f"{sign}int{bits}_t": f"{sign or 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
@@ -52,15 +52,8 @@ def printed_by_hivmc(env: Mapping[str, str] | None = None) -> str:
 
 def in_readme() -> str:
     """The table as it stands in the README."""
-    text = README.read_text()
-    return text[text.index(BEGIN) + len(BEGIN) : text.index(END)].strip()
-
-
-def main() -> None:
-    text = README.read_text()
-    start, end = text.index(BEGIN) + len(BEGIN), text.index(END)
-    README.write_text(f"{text[:start]}\n{table(printed_by_hivmc())}\n{text[end:]}")
+    return SECTION.read()
 
 
 if __name__ == "__main__":
-    main()
+    SECTION.write(table(printed_by_hivmc()))

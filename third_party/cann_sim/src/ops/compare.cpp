@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "ops/checks.h"
 #include "ops/map.h"
 #include "ops/registry.h"
 
@@ -67,7 +68,6 @@ struct Or {
 // f(a, b) -> bool over the broadcast inputs.
 template <class F>
 Plan compare_with(const std::shared_ptr<const Call>& call, F f) {
-  check_bool_output(*call);
   const std::array<const Tensor*, 2> inputs{&call->input(0), &call->input(1)};
   check_broadcast(broadcast_shape({&inputs[0]->shape, &inputs[1]->shape}), call->output(0).shape);
   const Arithmetic arithmetic = common_arithmetic(inputs);
@@ -84,13 +84,20 @@ Plan compare_with(const std::shared_ptr<const Call>& call, F f) {
   return plan;
 }
 
+// The output may have any type: torch_npu lets some operators write 0 and 1 of the inputs' type.
+template <class F>
+Plan logical(const std::shared_ptr<const Call>& call) {
+  return compare_with(call, [](auto a, auto b) { return F::of(a, b); });
+}
 template <class F>
 Plan compare(const std::shared_ptr<const Call>& call) {
-  return compare_with(call, [](auto a, auto b) { return F::of(a, b); });
+  check_bool_output(*call);
+  return logical<F>(call);
 }
 
 // |a - b| <= atol + rtol * |b|, equal infinities are close, NaNs if equal_nan.
 Plan plan_is_close(const std::shared_ptr<const Call>& call) {
+  check_bool_output(*call);
   const double atol = call->attributes.number("atol", 1e-8), rtol = call->attributes.number("rtol", 1e-5);
   const bool equal_nan = call->attributes.flag("equal_nan", false);
   return compare_with(call, [atol, rtol, equal_nan](auto a, auto b) {
@@ -185,12 +192,6 @@ void choose(const Tensor& condition, const Tensor& yes, const Tensor& no, const 
   }
 }
 
-void check_same_type(const Tensor& a, const Tensor& b) {
-  if (a.type != b.type)
-    throw InvalidCall(
-        std::string("operands of different types: ") + type_name(a.type) + " and " + type_name(b.type),
-        ACL_ERROR_OP_INPUT_NOT_MATCH);
-}
 void check_bool(const Tensor& tensor) {
   if (tensor.type != ACL_BOOL)
     throw InvalidCall(std::string("the condition must be bool, not ") + type_name(tensor.type),
@@ -227,8 +228,8 @@ void add_compare(Registry& r) {
   r.add("GreaterEqual", compare<GreaterEqual>);
   r.add("Less", compare<Less>);
   r.add("LessEqual", compare<LessEqual>);
-  r.add("LogicalAnd", compare<And>);
-  r.add("LogicalOr", compare<Or>);
+  r.add("LogicalAnd", logical<And>);
+  r.add("LogicalOr", logical<Or>);
   r.add("LogicalNot", plan_not);
   r.add("IsFinite", plan_is_finite);
   r.add("IsNan", plan_is_nan);

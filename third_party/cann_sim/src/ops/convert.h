@@ -4,6 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
+
+#include "ops/tensor.h"
 
 namespace cann_sim::ops {
 
@@ -21,5 +24,18 @@ extern template void load(aclDataType, const std::byte*, int64_t, int64_t, int64
 extern template void store(aclDataType, std::byte*, int64_t, int64_t, const float*);
 extern template void store(aclDataType, std::byte*, int64_t, int64_t, const double*);
 extern template void store(aclDataType, std::byte*, int64_t, int64_t, const int64_t*);
+
+// All elements of a tensor.
+template <class C>
+std::vector<C> read_all(const Tensor& tensor) {
+  std::vector<C> values(static_cast<size_t>(tensor.count()));
+  load(tensor.type, tensor.data, 0, tensor.count(), values.data());
+  return values;
+}
+// Stores one value for each element of the tensor.
+template <class C>
+void write_all(const Tensor& tensor, const std::vector<C>& values) {
+  store(tensor.type, tensor.data, 0, tensor.count(), values.data());
+}
 
 }  // namespace cann_sim::ops

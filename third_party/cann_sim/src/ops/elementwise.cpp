@@ -1,17 +1,14 @@
-// Arithmetic of two or three broadcast operands.
+// Arithmetic of two, three or four broadcast operands.
 #include <cmath>
 
 #include "ops/arithmetic.h"
-#include "ops/map.h"
-#include "ops/registry.h"
+#include "ops/map_plan.h"
 
 namespace cann_sim::ops {
 namespace {
 
 // ---- functions of two operands -------------------------------------------------------------------
-// `integers`: whether torch_npu may send integers; where false, it casts them to float first.
 struct Add {
-  static constexpr bool integers = true;
   template <class C>
   static C of(C a, C b) {
     if constexpr (is_integer<C>)
@@ -21,7 +18,6 @@ struct Add {
   }
 };
 struct Sub {
-  static constexpr bool integers = true;
   template <class C>
   static C of(C a, C b) {
     if constexpr (is_integer<C>)
@@ -31,7 +27,6 @@ struct Sub {
   }
 };
 struct Mul {
-  static constexpr bool integers = true;
   template <class C>
   static C of(C a, C b) {
     if constexpr (is_integer<C>)
@@ -42,7 +37,6 @@ struct Mul {
 };
 // Rounds towards zero for integers. What an integer division by zero gives is this engine's choice: 0.
 struct Div {
-  static constexpr bool integers = true;
   template <class C>
   static C of(C a, C b) {
     if constexpr (is_integer<C>)
@@ -53,7 +47,6 @@ struct Div {
 };
 // The remainder has the sign of the divisor.
 struct FloorMod {
-  static constexpr bool integers = true;
   template <class C>
   static C of(C a, C b) {
     if constexpr (is_integer<C>) {
@@ -69,7 +62,6 @@ struct FloorMod {
 // Floats by way of the remainder, as torch does: floor(a / b) can be one too large when a / b rounds up to an
 // integer.
 struct FloorDiv {
-  static constexpr bool integers = true;
   template <class C>
   static C of(C a, C b) {
     if constexpr (is_integer<C>) {
@@ -85,7 +77,6 @@ struct FloorDiv {
   }
 };
 struct TruncateMod {
-  static constexpr bool integers = true;
   template <class C>
   static C of(C a, C b) {
     if constexpr (is_integer<C>)
@@ -95,21 +86,18 @@ struct TruncateMod {
   }
 };
 struct Maximum {  // NaN if either is
-  static constexpr bool integers = true;
   template <class C>
   static C of(C a, C b) {
     return a > b || a != a ? a : b;
   }
 };
 struct Minimum {
-  static constexpr bool integers = true;
   template <class C>
   static C of(C a, C b) {
     return a < b || a != a ? a : b;
   }
 };
 struct Pow {
-  static constexpr bool integers = true;
   template <class C>
   static C of(C a, C b) {
     if constexpr (is_integer<C>) {
@@ -124,21 +112,12 @@ struct Pow {
   }
 };
 struct SquaredDifference {
-  static constexpr bool integers = true;
   template <class C>
   static C of(C a, C b) {
     const C d = Sub::of(a, b);
     return Mul::of(d, d);
   }
 };
-struct Atan2 {
-  static constexpr bool integers = false;
-  template <class C>
-  static C of(C a, C b) {
-    return std::atan2(a, b);
-  }
-};
-
 template <class F>
 Plan binary(const std::shared_ptr<const Call>& call) {
   call->output(0);
@@ -146,18 +125,14 @@ Plan binary(const std::shared_ptr<const Call>& call) {
   const Shape shape = broadcast_shape({&inputs[0]->shape, &inputs[1]->shape});
   check_broadcast(shape, call->output(0).shape);
   const Arithmetic arithmetic = common_arithmetic(inputs);
-  if (!F::integers && arithmetic == Arithmetic::Integer)
-    throw InvalidCall(std::string("integers are not supported: ") + type_name(inputs[0]->type),
-                      ACL_ERROR_UNSUPPORTED_DATA_TYPE);
   Plan plan;
   plan.compute = [call, arithmetic] {
     const std::array<const Tensor*, 2> in{&call->inputs[0], &call->inputs[1]};
     with_arithmetic(arithmetic, [&](auto zero) {
       using C = decltype(zero);
-      if constexpr (F::integers || !is_integer<C>)
-        map_blocks<C, C, 2>(in, call->outputs[0], [](const auto& v, C* out, int64_t n) {
-          for (int64_t i = 0; i < n; i++) out[i] = F::template of<C>(v[0][i], v[1][i]);
-        });
+      map_blocks<C, C, 2>(in, call->outputs[0], [](const auto& v, C* out, int64_t n) {
+        for (int64_t i = 0; i < n; i++) out[i] = F::template of<C>(v[0][i], v[1][i]);
+      });
     });
   };
   return plan;
@@ -223,6 +198,48 @@ Plan ternary(const std::shared_ptr<const Call>& call) {
   return plan;
 }
 
+struct Lerp {  // from the end that the weight is nearer to
+  template <class C>
+  static C of(C a, C b, C weight) {
+    return std::fabs(weight) < C(0.5) ? a + weight * (b - a) : b - (b - a) * (C(1) - weight);
+  }
+};
+
+// ---- floats only -----------------------------------------------------------------------------------------
+FLOAT_FUNCTION(Atan2, (C a, C b), std::atan2(a, b))
+FLOAT_FUNCTION(Xlogy, (C a, C b), a == 0 && b == b ? C(0) : a * std::log(b))
+
+// log(base^a + base^b); a base of -1 stands for e.
+Plan plan_log_add_exp(const std::shared_ptr<const Call>& call) {
+  const double base = call->attributes.number("base", -1), unit = base == -1 ? 1 : std::log(base);
+  return map_floats<2>(call, [unit](auto a, auto b) {
+    using C = decltype(a);
+    const C high = std::max(a, b);
+    if (std::isinf(high) || a != a || b != b) return a == b ? a : a + b;
+    return high + std::log1p(std::exp(-std::fabs(a - b) * C(unit))) / C(unit);
+  });
+}
+
+// ---- functions of four operands: x + value * (a * b) or (a / b)
+// --------------------------------------------
+template <class F>
+Plan plan_add_combined(const std::shared_ptr<const Call>& call) {
+  for (size_t k = 0; k < 4; k++) check_broadcast(call->input(k).shape, call->output(0).shape);
+  const Arithmetic arithmetic = common_arithmetic<3>({&call->input(0), &call->input(1), &call->input(2)});
+  Plan plan;
+  plan.compute = [call, arithmetic] {
+    with_arithmetic(arithmetic, [&](auto zero) {
+      using C = decltype(zero);
+      map_blocks<C, C, 4>({&call->inputs[0], &call->inputs[1], &call->inputs[2], &call->inputs[3]},
+                          call->outputs[0], [](const auto& v, C* out, int64_t n) {
+                            for (int64_t i = 0; i < n; i++)
+                              out[i] = Add::of(v[0][i], Mul::of(v[3][i], F::of(v[1][i], v[2][i])));
+                          });
+    });
+  };
+  return plan;
+}
+
 }  // namespace
 
 void add_elementwise(Registry& r) {
@@ -238,13 +255,18 @@ void add_elementwise(Registry& r) {
   r.add("Minimum", binary<Minimum>);
   r.add("Pow", binary<Pow>);
   r.add("SquaredDifference", binary<SquaredDifference>);
-  r.add("Atan2", binary<Atan2>);
+  r.add("Atan2", map_function<2, Atan2>);
+  r.add("Xlogy", map_function<2, Xlogy>);
+  r.add("LogAddExp", plan_log_add_exp);
   r.add("BitwiseAnd", bitwise<bit_and>);
   r.add("BitwiseOr", bitwise<bit_or>);
   r.add("BitwiseXor", bitwise<bit_xor>);
   r.add("LeftShift", bitwise<shift_left>);
   r.add("RightShift", bitwise<shift_right>);
   r.add("AxpyV2", ternary<Axpy>);
+  r.add("Lerp", map_function<3, Lerp>);
+  r.add("Addcmul", plan_add_combined<Mul>);
+  r.add("Addcdiv", plan_add_combined<Div>);
   r.add("ClipByValueV2", ternary<Clip>);
   r.add("ClipByValue", ternary<Clip>);
 }

@@ -1,12 +1,14 @@
-// aclopCompileAndExecute: the way of every torch operator while there is no libopapi.so.
+// aclopCompileAndExecute: the way of every torch operator that has no function in libopapi.so (aclnn.cpp).
 //
 // A call is checked and planned at once, on the caller's thread; computing is a task of the stream.
+#include "ops/engine.h"
+
 #include <acl/acl_op_compiler.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "ops/registry.h"
+#include "runtime/costs.h"
 #include "runtime/runtime.h"
 #include "runtime/soc.h"
 
@@ -76,21 +78,21 @@ Effect execute(const Call& call, const Plan& plan) {
   return effect;
 }
 
-// Vector cores that share the work: at least 32 KiB of output for each, a plausible tile of a core's 192 KiB
-// buffer.
-uint32_t blocks_of(const Call& call) {
-  size_t bytes = 0;
-  for (const Tensor& t : call.outputs) bytes += t.bytes();
-  for (const Tensor& t : call.inputs) bytes = std::max(bytes, t.bytes());
-  return static_cast<uint32_t>(std::clamp<size_t>(bytes / (32 << 10), 1, soc().machine.vector_cores));
-}
-
-// Plans and submits; `result_shape` is set if only execution decides the output's shape.
+// Plans and submits; `result_shapes` is set if only execution decides the outputs' shapes.
 aclError launch(const std::shared_ptr<const Call>& call, aclrtStream stream,
-                std::shared_ptr<Shape>* result_shape) {
+                std::shared_ptr<std::vector<Shape>>* result_shapes) {
   const Operator op = registry().find(call->type);
-  auto plan = std::make_shared<const Plan>(op(call));
-  *result_shape = plan->result_shape;
+  if (!op)
+    return set_error(
+        ACL_ERROR_OP_NOT_FOUND,
+        "operator " + call->type + " is not implemented by the simulated CANN (" + call->to_text() + ")");
+  std::shared_ptr<const Plan> plan;
+  try {
+    plan = std::make_shared<const Plan>(op(call));
+  } catch (const InvalidCall& error) {
+    throw InvalidCall(std::string(error.what()) + " (" + call->to_text() + ")", error.code());
+  }
+  *result_shapes = plan->result_shapes;
   Task task;
   task.kind = TaskKind::Operator;
   task.name = call->type;
@@ -104,9 +106,6 @@ aclError launch(const std::shared_ptr<const Call>& call, aclrtStream stream,
 template <class Body>
 aclError guarded(const char* type, Body body) {
   if (!type) return set_error(ACL_ERROR_INVALID_PARAM, "aclopCompileAndExecute: the operator's type is null");
-  if (!registry().find(type))
-    return set_error(ACL_ERROR_OP_NOT_FOUND,
-                     std::string("operator ") + type + " is not implemented by the simulated CANN");
   try {
     return body();
   } catch (const InvalidCall& error) {
@@ -117,6 +116,16 @@ aclError guarded(const char* type, Body body) {
 }
 
 }  // namespace
+
+// Vector cores that share the work: at least 32 KiB of output for each, a plausible tile of a core's 192 KiB
+// buffer.
+uint32_t blocks_of(const Call& call) {
+  size_t bytes = 0;
+  for (const Tensor& t : call.outputs) bytes += t.bytes();
+  for (const Tensor& t : call.inputs) bytes = std::max(bytes, t.bytes());
+  return static_cast<uint32_t>(std::clamp<size_t>(bytes / (32 << 10), 1, soc().machine.vector_cores));
+}
+
 }  // namespace cann_sim::ops
 
 using namespace cann_sim;
@@ -132,8 +141,8 @@ aclError aclopCompileAndExecute(const char* type, int inputs, const aclTensorDes
     const auto call =
         ops::read_call(type, inputs, input_descriptions, input_buffers, outputs, output_descriptions,
                        const_cast<const aclDataBuffer* const*>(output_buffers), attributes);
-    std::shared_ptr<ops::Shape> result_shape;
-    return ops::launch(call, stream, &result_shape);
+    std::shared_ptr<std::vector<ops::Shape>> result_shapes;
+    return ops::launch(call, stream, &result_shapes);
   });
 }
 
@@ -147,11 +156,11 @@ aclError aclopCompileAndExecuteV2(const char* type, int inputs, aclTensorDesc* i
   return ops::guarded(type, [&] {
     const auto call = ops::read_call(type, inputs, input_descriptions, input_buffers, outputs,
                                      output_descriptions, output_buffers, attributes);
-    std::shared_ptr<ops::Shape> result_shape;
-    if (aclError error = ops::launch(call, stream, &result_shape)) return error;
-    if (!result_shape) return aclError{ACL_SUCCESS};
+    std::shared_ptr<std::vector<ops::Shape>> result_shapes;
+    if (aclError error = ops::launch(call, stream, &result_shapes)) return error;
+    if (!result_shapes) return aclError{ACL_SUCCESS};
     if (aclError error = runtime().synchronize(stream)) return error;
-    output_descriptions[0]->shape = *result_shape;
+    for (size_t k = 0; k < result_shapes->size(); k++) output_descriptions[k]->shape = (*result_shapes)[k];
     return aclError{ACL_SUCCESS};
   });
 }

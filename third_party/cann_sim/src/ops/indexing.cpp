@@ -1,53 +1,25 @@
-// Operators whose moves depend on the values of index or mask tensors. An index outside its dimension is a
-// device error.
+// Operators that read where index or mask tensors say.
 #include <cstring>
 
 #include "ops/axes.h"
+#include "ops/checks.h"
+#include "ops/indices.h"
 #include "ops/map.h"
-#include "ops/registry.h"
-#include "runtime/task.h"
 
 namespace cann_sim::ops {
 namespace {
 
-[[noreturn]] void bad_index(const std::string& type, int64_t index, int64_t size) {
-  throw DeviceError(ACL_ERROR_RT_AICORE_EXCEPTION, "operator " + type + ": index " + std::to_string(index) +
-                                                       " is outside a dimension of " + std::to_string(size));
-}
-int64_t checked(const std::string& type, int64_t index, int64_t size) {
-  if (index < -size || index >= size) bad_index(type, index, size);
-  return index < 0 ? index + size : index;
-}
-
-void check_types(const Tensor& a, const Tensor& b) {
-  if (a.type != b.type)
-    throw InvalidCall(
-        std::string("operands of different types: ") + type_name(a.type) + " and " + type_name(b.type),
-        ACL_ERROR_OP_INPUT_NOT_MATCH);
-}
-void check_indices(const Tensor& indices) {
-  if (arithmetic_of(indices.type) != Arithmetic::Integer || indices.type == ACL_BOOL)
-    throw InvalidCall(std::string("indices must be integers, not ") + type_name(indices.type),
-                      ACL_ERROR_UNSUPPORTED_DATA_TYPE);
-}
-
-std::vector<int64_t> read_indices(const Tensor& tensor) {
-  std::vector<int64_t> values(static_cast<size_t>(tensor.count()));
-  load(tensor.type, tensor.data, 0, tensor.count(), values.data());
-  return values;
-}
-
 // The elements of x where the mask (broadcast to x) is set. The output is as long as x; how many there are is
 // known afterwards.
 Plan plan_masked_select(const std::shared_ptr<const Call>& call) {
-  check_types(call->input(0), call->output(0));
+  check_same_type(call->input(0), call->output(0));
   if (call->input(1).type != ACL_BOOL)
     throw InvalidCall("the mask must be bool", ACL_ERROR_UNSUPPORTED_DATA_TYPE);
   const Shape all = broadcast_shape({&call->input(0).shape, &call->input(1).shape});
   if (call->output(0).count() < count_of(all)) throw InvalidCall("the output may be too small");
   Plan plan;
-  plan.result_shape = std::make_shared<Shape>();
-  plan.compute = [call, all, result = plan.result_shape] {
+  plan.result_shapes = std::make_shared<std::vector<Shape>>();
+  plan.compute = [call, all, result = plan.result_shapes] {
     const Tensor &x = call->inputs[0], &mask = call->inputs[1], &out = call->outputs[0];
     const size_t width = element_bytes(x.type);
     int64_t found = 0;
@@ -58,7 +30,7 @@ Plan plan_masked_select(const std::shared_ptr<const Call>& call) {
           std::memcpy(out.data + width * static_cast<size_t>(found++),
                       x.data + static_cast<int64_t>(width) * (at[0] + i * nest.inner_stride(0)), width);
     });
-    *result = {found};
+    *result = {{found}};
   };
   return plan;
 }
@@ -71,8 +43,8 @@ Plan plan_non_zero(const std::shared_ptr<const Call>& call) {
   const auto rank = static_cast<int64_t>(x.shape.size());
   if (out.count() < rank * x.count()) throw InvalidCall("the output may be too small");
   Plan plan;
-  plan.result_shape = std::make_shared<Shape>();
-  plan.compute = [call, transpose, rank, result = plan.result_shape] {
+  plan.result_shapes = std::make_shared<std::vector<Shape>>();
+  plan.compute = [call, transpose, rank, result = plan.result_shapes] {
     const Tensor &in = call->inputs[0], &indices = call->outputs[0];
     std::vector<int64_t> places;
     with_arithmetic(arithmetic_of(in.type), [&](auto zero) {
@@ -91,7 +63,7 @@ Plan plan_non_zero(const std::shared_ptr<const Call>& call) {
       for (int64_t d = 0; d < rank; d++)
         answer[transpose ? d * found + k : k * rank + d] = places[k] / strides[d] % in.shape[d];
     store(indices.type, indices.data, 0, rank * found, answer.data());
-    *result = transpose ? Shape{rank, found} : Shape{found, rank};
+    *result = {transpose ? Shape{rank, found} : Shape{found, rank}};
   };
   return plan;
 }
@@ -133,14 +105,14 @@ class Selection {
     std::vector<int64_t> indexed(static_cast<size_t>(count_of(index_shape_)), 0);
     for (size_t k = 0; k < dimensions_.size(); k++) {
       const Tensor& index = call.inputs[inputs_[k]];
-      const std::vector<int64_t> values = read_indices(index);
+      const std::vector<int64_t> values = read_all<int64_t>(index);
       const Nest<2> nest(index_shape_,
                          {broadcast_strides(index.shape, index_shape_), contiguous_strides(index_shape_)});
       const size_t d = dimensions_[k];
       nest.each([&](const auto& at, int64_t n) {
         for (int64_t i = 0; i < n; i++)
           indexed[at[1] + i] +=
-              strides[d] * checked(call.type, values[at[0] + i * nest.inner_stride(0)], shape_[d]);
+              strides[d] * checked_index(call.type, values[at[0] + i * nest.inner_stride(0)], shape_[d]);
       });
     }
     // The result's dimensions: some of `rest`, the indices as one, the others.
@@ -175,7 +147,7 @@ class Selection {
 
 // (x, which dimensions are indexed, strides, index tensors...)
 Plan plan_index(const std::shared_ptr<const Call>& call) {
-  check_types(call->input(0), call->output(0));
+  check_same_type(call->input(0), call->output(0));
   const Selection selection(*call, call->input(0), integers_of(call->input(1)), 3);
   if (call->output(0).count() != count_of(selection.result()))
     throw InvalidCall("output shape " + text_of(call->output(0).shape) + ", but " +
@@ -194,18 +166,20 @@ Plan plan_index(const std::shared_ptr<const Call>& call) {
   return plan;
 }
 
-// (x, values, which dimensions are indexed, strides, index tensors...), in place: x is the output as well.
+// (x, values, which dimensions are indexed, strides, index tensors...): the output is x, changed where the
+// indices say. They may be the same memory.
 Plan plan_index_put(const std::shared_ptr<const Call>& call) {
   const Tensor &x = call->input(0), &values = call->input(1);
-  check_types(x, values);
-  check_types(x, call->output(0));
-  if (call->output(0).data != x.data) throw InvalidCall("the output must be input x itself");
+  check_same_type(x, values);
+  check_same_type(x, call->output(0));
+  check_output_shape(*call, x.shape);
   const Selection selection(*call, x, integers_of(call->input(2)), 4);
   check_broadcast(values.shape, selection.result());
   const bool accumulate = call->attributes.flag("accumulate", false);
   Plan plan;
   plan.compute = [call, selection, accumulate] {
-    const Tensor &target = call->inputs[0], &source = call->inputs[1];
+    const Tensor &target = call->outputs[0], &source = call->inputs[1];
+    if (target.data != call->inputs[0].data) std::memcpy(target.data, call->inputs[0].data, target.bytes());
     const std::vector<int64_t> offsets = selection.offsets(*call);
     const auto width = static_cast<int64_t>(element_bytes(target.type));
     const Nest<2> nest(selection.result(), {broadcast_strides(source.shape, selection.result()),
@@ -230,14 +204,11 @@ Plan plan_index_put(const std::shared_ptr<const Call>& call) {
   return plan;
 }
 
-// (x, indices, axis): whole slices along one axis.
-Plan plan_gather(const std::shared_ptr<const Call>& call) {
+// Whole slices of input 0 along one axis, where input 1 says.
+Plan gather_along(const std::shared_ptr<const Call>& call, int64_t axis) {
   const Tensor &x = call->input(0), &indices = call->input(1);
-  check_types(x, call->output(0));
+  check_same_type(x, call->output(0));
   check_indices(indices);
-  if (call->attributes.integer("batch_dims", 0) != 0)
-    throw InvalidCall("batch_dims other than 0 are not supported");
-  const int64_t axis = normal_axis(integer_of(call->input(2)), x.shape.size());
   const Lines lines(x.shape, axis);
   if (call->output(0).count() != lines.count * indices.count())
     throw InvalidCall("output shape " + text_of(call->output(0).shape) + " does not fit",
@@ -247,11 +218,11 @@ Plan plan_gather(const std::shared_ptr<const Call>& call) {
     const Tensor &from = call->inputs[0], &out = call->outputs[0];
     const auto bytes =
         static_cast<int64_t>(element_bytes(from.type)) * lines.stride;  // of one contiguous piece
-    const std::vector<int64_t> places = read_indices(call->inputs[1]);
+    const std::vector<int64_t> places = read_all<int64_t>(call->inputs[1]);
     std::byte* to = out.data;
     for (int64_t outer = 0; outer < lines.count / lines.stride; outer++)
       for (int64_t place : places) {
-        const int64_t piece = outer * lines.length + checked(call->type, place, lines.length);
+        const int64_t piece = outer * lines.length + checked_index(call->type, place, lines.length);
         std::memcpy(to, from.data + piece * bytes, bytes);
         to += bytes;
       }
@@ -262,7 +233,7 @@ Plan plan_gather(const std::shared_ptr<const Call>& call) {
 // (x, indices): out[i][j] = x[i][indices[i][j]] for dim = 1.
 Plan plan_gather_elements(const std::shared_ptr<const Call>& call) {
   const Tensor &x = call->input(0), &indices = call->input(1);
-  check_types(x, call->output(0));
+  check_same_type(x, call->output(0));
   check_indices(indices);
   const int64_t axis = normal_axis(call->attributes.integer("dim", 0), x.shape.size());
   if (indices.shape.size() != x.shape.size() || call->output(0).shape != indices.shape)
@@ -275,19 +246,57 @@ Plan plan_gather_elements(const std::shared_ptr<const Call>& call) {
   Plan plan;
   plan.compute = [call, axis] {
     const Tensor &from = call->inputs[0], &out = call->outputs[0];
-    const std::vector<int64_t> places = read_indices(call->inputs[1]);
+    const std::vector<int64_t> places = read_all<int64_t>(call->inputs[1]);
     const Shape strides = contiguous_strides(from.shape), own = contiguous_strides(out.shape);
     const auto width = static_cast<int64_t>(element_bytes(from.type));
     for (size_t i = 0; i < places.size(); i++) {
       int64_t offset = 0;
       for (size_t d = 0; d < strides.size(); d++) {
         const bool chosen = static_cast<int64_t>(d) == axis;
-        const int64_t at = chosen ? checked(call->type, places[i], from.shape[d])
+        const int64_t at = chosen ? checked_index(call->type, places[i], from.shape[d])
                                   : static_cast<int64_t>(i) / own[d] % out.shape[d];
         offset += at * strides[d];
       }
       std::memcpy(out.data + static_cast<int64_t>(i) * width, from.data + offset * width, width);
     }
+  };
+  return plan;
+}
+
+// (x, indices, axis)
+Plan plan_gather(const std::shared_ptr<const Call>& call) {
+  if (call->attributes.integer("batch_dims", 0) != 0)
+    throw InvalidCall("batch_dims other than 0 are not supported");
+  return gather_along(call, normal_axis(integer_of(call->input(2)), call->input(0).shape.size()));
+}
+
+// (x, indices): whole slices along the first axis.
+Plan plan_gather_first(const std::shared_ptr<const Call>& call) {
+  const Tensor& x = call->input(0);
+  if (x.shape.empty()) throw InvalidCall("x has no dimensions");
+  return gather_along(call, 0);
+}
+
+// (sorted lines, values): the place at which each value would be inserted, before equal ones or behind them
+// (right). One line for all values, or one for each line of the values.
+Plan plan_search_sorted(const std::shared_ptr<const Call>& call) {
+  const Tensor &lines = call->input(0), &values = call->input(1);
+  const int64_t length = lines.shape.empty() ? 1 : lines.shape.back();
+  const int64_t count = length ? lines.count() / length : 1;
+  if (call->output(0).count() != values.count() || (count != 1 && values.count() % count != 0))
+    throw InvalidCall("values " + text_of(values.shape) + " do not fit " + text_of(lines.shape));
+  const bool right = call->attributes.flag("right", false);
+  Plan plan;
+  plan.compute = [call, length, count, right] {
+    const auto sorted = read_all<double>(call->inputs[0]), wanted = read_all<double>(call->inputs[1]);
+    std::vector<int64_t> places;
+    for (size_t k = 0; k < wanted.size(); k++) {
+      const auto begin = sorted.begin() + static_cast<int64_t>(k / (wanted.size() / count)) * length;
+      const auto at = right ? std::upper_bound(begin, begin + length, wanted[k])
+                            : std::lower_bound(begin, begin + length, wanted[k]);
+      places.push_back(at - begin);
+    }
+    write_all(call->outputs[0], places);
   };
   return plan;
 }
@@ -300,6 +309,8 @@ void add_indexing(Registry& r) {
   r.add("Index", plan_index);
   r.add("IndexPutV2", plan_index_put);
   r.add("GatherV2", plan_gather);
+  r.add("Gather", plan_gather_first);
+  r.add("SearchSorted", plan_search_sorted);
   r.add("GatherElements", plan_gather_elements);
 }
 

@@ -1,5 +1,6 @@
 // Operators that move or convert elements: their place in the output depends on shapes only.
 #include "ops/axes.h"
+#include "ops/checks.h"
 #include "ops/map.h"
 #include "ops/registry.h"
 #include "ops/strided.h"
@@ -7,38 +8,21 @@
 namespace cann_sim::ops {
 namespace {
 
-void check_same_type(const Tensor& a, const Tensor& b) {
-  if (a.type != b.type)
-    throw InvalidCall(std::string("input and output have different types: ") + type_name(a.type) + " and " +
-                          type_name(b.type),
-                      ACL_ERROR_OP_INPUT_NOT_MATCH);
-}
-void check_output_shape(const Call& call, const Shape& expected) {
-  if (call.output(0).shape != expected)
-    throw InvalidCall(
-        "output shape " + text_of(call.output(0).shape) + ", but " + text_of(expected) + " is expected",
-        ACL_ERROR_OP_OUTPUT_NOT_MATCH);
-}
-void check_length(const std::vector<int64_t>& values, size_t length, const char* what) {
-  if (values.size() != length)
-    throw InvalidCall(std::string(what) + " has " + std::to_string(values.size()) + " values, but " +
-                      std::to_string(length) + " are expected");
-}
-
-// output[i, j, ...] = input[offset + i * strides[0] + j * strides[1] + ...], for the output's shape.
-Plan gather_strided(const std::shared_ptr<const Call>& call, int64_t offset, Shape strides) {
+// output[i, j, ...] = input[offset + i * strides[0] + j * strides[1] + ...], where the output has `sizes`.
+Plan gather_strided(const std::shared_ptr<const Call>& call, int64_t offset, const Shape& sizes,
+                    const Shape& strides) {
   const Tensor &in = call->input(0), &out = call->output(0);
   check_same_type(in, out);
   const auto available = static_cast<int64_t>(in.buffer_bytes / element_bytes(in.type));
-  if (!inside({in.data, offset, strides}, out.shape, available))
-    throw InvalidCall("sizes " + text_of(out.shape) + ", strides " + text_of(strides) + " and offset " +
+  if (!inside({in.data, offset, strides}, sizes, available))
+    throw InvalidCall("sizes " + text_of(sizes) + ", strides " + text_of(strides) + " and offset " +
                       std::to_string(offset) + " reach outside the input's " + std::to_string(available) +
                       " elements");
   Plan plan;
   plan.keeps_zero = true;
-  plan.compute = [call, offset, strides] {
+  plan.compute = [call, offset, sizes, strides] {
     const Tensor &from = call->inputs[0], &to = call->outputs[0];
-    copy_strided({to.data, 0, contiguous_strides(to.shape)}, {from.data, offset, strides}, to.shape,
+    copy_strided({to.data, 0, contiguous_strides(sizes)}, {from.data, offset, strides}, sizes,
                  element_bytes(to.type));
   };
   return plan;
@@ -70,7 +54,7 @@ Plan plan_cast(const std::shared_ptr<const Call>& call) {
 Plan plan_identity(const std::shared_ptr<const Call>& call) {
   if (call->input(0).count() != call->output(0).count())
     throw InvalidCall("input and output have different sizes", ACL_ERROR_OP_OUTPUT_NOT_MATCH);
-  return gather_strided(call, 0, contiguous_strides(call->output(0).shape));
+  return gather_strided(call, 0, call->output(0).shape, contiguous_strides(call->output(0).shape));
 }
 
 // (x, permutation)
@@ -86,7 +70,7 @@ Plan plan_transpose(const std::shared_ptr<const Call>& call) {
     expected.push_back(shape[d]);
   }
   check_output_shape(*call, expected);
-  return gather_strided(call, 0, strides);
+  return gather_strided(call, 0, expected, strides);
 }
 
 // (x, sizes, strides, offset)
@@ -94,7 +78,7 @@ Plan plan_as_strided(const std::shared_ptr<const Call>& call) {
   const auto sizes = integers_of(call->input(1)), strides = integers_of(call->input(2));
   check_length(strides, sizes.size(), "the strides");
   check_output_shape(*call, sizes);
-  return gather_strided(call, call->inputs.size() > 3 ? integer_of(call->input(3)) : 0, strides);
+  return gather_strided(call, call->inputs.size() > 3 ? integer_of(call->input(3)) : 0, sizes, strides);
 }
 
 // (x, offsets, sizes); a size of -1 reaches to the end.
@@ -113,14 +97,38 @@ Plan plan_slice(const std::shared_ptr<const Call>& call) {
                         " lies outside dimension " + std::to_string(d) + " of " + text_of(shape));
     offset += offsets[d] * strides[d];
   }
+  // torch_npu may leave out dimensions of one element.
+  if (count_of(sizes) != call->output(0).count()) check_output_shape(*call, sizes);
+  return gather_strided(call, offset, sizes, strides);
+}
+
+// (x, begin, end, stride of each dimension)
+Plan plan_strided_slice(const std::shared_ptr<const Call>& call) {
+  const Shape& shape = call->input(0).shape;
+  for (const char* mask : {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"})
+    if (call->attributes.integer(mask, 0) != 0) throw InvalidCall(std::string(mask) + " is not supported");
+  const auto begin = integers_of(call->input(1)), end = integers_of(call->input(2)),
+             by = integers_of(call->input(3));
+  for (const auto* values : {&begin, &end, &by}) check_length(*values, shape.size(), "a bound or stride");
+  Shape strides = contiguous_strides(shape), sizes;
+  int64_t offset = 0;
+  for (size_t d = 0; d < shape.size(); d++) {
+    if (by[d] < 1) throw InvalidCall("strides must be positive");
+    const int64_t last = std::min(end[d] < 0 ? end[d] + shape[d] : end[d], shape[d]);
+    const int64_t first = begin[d] < 0 ? begin[d] + shape[d] : begin[d];
+    sizes.push_back(std::max<int64_t>(0, (last - first + by[d] - 1) / by[d]));
+    offset += first * strides[d];
+    strides[d] *= by[d];
+  }
   check_output_shape(*call, sizes);
-  return gather_strided(call, offset, strides);
+  return gather_strided(call, offset, sizes, strides);
 }
 
 // (x, shape)
 Plan plan_broadcast(const std::shared_ptr<const Call>& call) {
   check_output_shape(*call, integers_of(call->input(1)));
-  return gather_strided(call, 0, broadcast_strides(call->input(0).shape, call->output(0).shape));
+  const Shape& shape = call->output(0).shape;
+  return gather_strided(call, 0, shape, broadcast_strides(call->input(0).shape, shape));
 }
 
 // (x, repeats per dimension)
@@ -162,7 +170,7 @@ Plan plan_reverse(const std::shared_ptr<const Call>& call) {
     offset += (shape[d] - 1) * strides[d];
     strides[d] = -strides[d];
   }
-  return gather_strided(call, offset, strides);
+  return gather_strided(call, offset, shape, strides);
 }
 
 // The inputs one after the other along an existing axis, or along a new one.
@@ -194,6 +202,11 @@ Plan join(const std::shared_ptr<const Call>& call, const std::vector<Shape>& sha
 }
 
 Plan plan_concat(const std::shared_ptr<const Call>& call) {
+  if (call->inputs.empty() && call->output(0).count() == 0) {  // torch_npu leaves out empty inputs
+    Plan nothing;
+    nothing.compute = [] {};
+    return nothing;
+  }
   std::vector<Shape> shapes;
   for (const Tensor& in : call->inputs) shapes.push_back(in.shape);
   const int64_t axis = normal_axis(call->attributes.integer("concat_dim", 0), call->input(0).shape.size());
@@ -249,34 +262,6 @@ Plan plan_view_copy(const std::shared_ptr<const Call>& call) {
   return plan;
 }
 
-// The lower or upper triangle of each matrix, zero elsewhere.
-template <bool Lower>
-Plan plan_triangle(const std::shared_ptr<const Call>& call) {
-  const Tensor &in = call->input(0), &out = call->output(0);
-  check_same_type(in, out);
-  check_output_shape(*call, in.shape);
-  if (in.shape.size() < 2) throw InvalidCall("a matrix is expected, not " + text_of(in.shape));
-  const int64_t diagonal = call->attributes.integer("diagonal", 0);
-  Plan plan;
-  plan.keeps_zero = true;
-  plan.compute = [call, diagonal] {
-    const Tensor &from = call->inputs[0], &to = call->outputs[0];
-    const int64_t columns = from.shape.back(), rows = from.shape[from.shape.size() - 2];
-    const auto width = static_cast<int64_t>(element_bytes(from.type));
-    for (int64_t line = 0; columns && line < from.count() / columns; line++) {
-      const int64_t edge = line % rows + diagonal;  // column of the diagonal in this row
-      const int64_t begin = Lower ? 0 : std::clamp<int64_t>(edge, 0, columns);
-      const int64_t end = Lower ? std::clamp<int64_t>(edge + 1, 0, columns) : columns;
-      std::byte* row = to.data + line * columns * width;
-      std::fill(row, row + begin * width, std::byte{0});
-      if (from.data != to.data)
-        std::copy_n(from.data + (line * columns + begin) * width, (end - begin) * width, row + begin * width);
-      std::fill(row + end * width, row + columns * width, std::byte{0});
-    }
-  };
-  return plan;
-}
-
 }  // namespace
 
 void add_layout(Registry& r) {
@@ -285,14 +270,13 @@ void add_layout(Registry& r) {
   r.add("Transpose", plan_transpose);
   r.add("AsStrided", plan_as_strided);
   r.add("Slice", plan_slice);
+  r.add("StridedSlice", plan_strided_slice);
   r.add("BroadcastTo", plan_broadcast);
   r.add("Tile", plan_tile);
   r.add("ReverseV2", plan_reverse);
   r.add("ConcatD", plan_concat);
   r.add("Pack", plan_pack);
   r.add("ViewCopy", plan_view_copy);
-  r.add("Tril", plan_triangle<true>);
-  r.add("Triu", plan_triangle<false>);
 }
 
 }  // namespace cann_sim::ops

@@ -50,5 +50,7 @@ void map_blocks(const std::array<const Tensor*, N>& inputs, const Tensor& output
 INSTANTIATE_ARITHMETICS(1)
 INSTANTIATE_ARITHMETICS(2)
 INSTANTIATE_ARITHMETICS(3)
+INSTANTIATE_ARITHMETICS(4)
+INSTANTIATE_ARITHMETICS(5)
 
 }  // namespace cann_sim::ops

@@ -94,6 +94,64 @@ Plan plan_normal(const std::shared_ptr<const Call>& call) {
   });
 }
 
+// Whether a trial with this probability succeeds: decided by 24 bits.
+bool happens(uint32_t word, double probability) {
+  return std::ldexp(static_cast<double>(word >> 8), -24) < probability;
+}
+
+// (shape, probabilities, seed, offset): 1 with the probability, which may be one for all elements.
+Plan plan_bernoulli(const std::shared_ptr<const Call>& call) {
+  const Philox philox(uint64_t(integer_of(call->input(2))), uint64_t(integer_of(call->input(3))), 0);
+  check_broadcast(call->input(1).shape, call->output(0).shape);
+  if (call->input(1).count() != 1 && call->input(1).count() != call->output(0).count())
+    throw InvalidCall("one probability, or one for each element, is expected");
+  Plan plan;
+  plan.compute = [call, philox] {
+    const auto chances = read_all<double>(call->inputs[1]);
+    std::vector<int64_t> trials(static_cast<size_t>(call->outputs[0].count()));
+    for (size_t i = 0; i < trials.size(); i++)
+      trials[i] = happens(philox.block(i / 4)[i % 4], chances[chances.size() == 1 ? 0 : i]);
+    write_all(call->outputs[0], trials);
+  };
+  return plan;
+}
+
+// (shape, probability to keep, seed, second seed, offset) -> one bit for each element, lowest first
+Plan plan_dropout_mask(const std::shared_ptr<const Call>& call) {
+  const auto shape = integers_of(call->input(0)), offset = integers_of(call->input(4));
+  const double keep = number_of(call->input(1));
+  const Philox philox(uint64_t(integer_of(call->input(2))) ^ uint64_t(integer_of(call->input(3))) << 32,
+                      uint64_t(offset.at(0)), offset.size() > 1 ? uint64_t(offset[1]) : 0);
+  const int64_t count = count_of(shape);
+  if (call->output(0).type != ACL_UINT8 || call->output(0).count() * 8 < count)
+    throw InvalidCall("the output must hold a bit for each of " + std::to_string(count) + " elements");
+  Plan plan;
+  plan.compute = [call, philox, keep, count] {
+    std::vector<int64_t> bytes(static_cast<size_t>(call->outputs[0].count()), 0);
+    for (int64_t i = 0; i < count; i++)
+      bytes[i / 8] |= int64_t{happens(philox.block(uint64_t(i) / 4)[i % 4], keep)} << i % 8;
+    write_all(call->outputs[0], bytes);
+  };
+  return plan;
+}
+
+// (x, mask, probability to keep): x / probability where the mask's bit is set, else 0
+Plan plan_dropout(const std::shared_ptr<const Call>& call) {
+  check_float(call->input(0));
+  const double keep = number_of(call->input(2));
+  if (call->input(1).count() * 8 < call->input(0).count() ||
+      call->output(0).count() != call->input(0).count())
+    throw InvalidCall("the mask or the output does not fit " + text_of(call->input(0).shape));
+  Plan plan;
+  plan.compute = [call, keep] {
+    auto all = read_all<double>(call->inputs[0]);
+    const auto bytes = read_all<int64_t>(call->inputs[1]);
+    for (size_t i = 0; i < all.size(); i++) all[i] = bytes[i / 8] >> i % 8 & 1 ? all[i] / keep : 0;
+    write_all(call->outputs[0], all);
+  };
+  return plan;
+}
+
 // (n, seed, offset): the numbers 0 .. n - 1 in random order (Fisher-Yates).
 Plan plan_permutation(const std::shared_ptr<const Call>& call) {
   const int64_t n = integer_of(call->input(0));
@@ -120,6 +178,9 @@ Plan plan_permutation(const std::shared_ptr<const Call>& call) {
 void add_random(Registry& r) {
   r.add("StatelessRandomUniformV2", plan_uniform);
   r.add("StatelessRandomNormalV2", plan_normal);
+  r.add("StatelessBernoulli", plan_bernoulli);
+  r.add("StatelessDropOutGenMask", plan_dropout_mask);
+  r.add("DropOutDoMask", plan_dropout);
   r.add("StatelessRandperm", plan_permutation);
 }
 

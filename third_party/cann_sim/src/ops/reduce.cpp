@@ -220,21 +220,27 @@ Plan plan_std_update(const std::shared_ptr<const Call>& call) {
   return variance(call, call->attributes.flag("if_std", false));
 }
 
-// A p-norm in two steps: sum of |x|^p, then the root.
+// A p-norm in two steps: sum of |x|^p, then the root. torch_npu sends the largest 32-bit integer for
+// infinity: the largest |x|.
+bool is_infinite(double p) { return p >= std::numeric_limits<int32_t>::max(); }
+
 Plan plan_norm_reduce(const std::shared_ptr<const Call>& call) {
   const double p = call->attributes.number("p", 2);
-  if (!(p > 0) || std::isinf(p))
-    throw InvalidCall("only norms with 0 < p < inf are supported, not p = " + std::to_string(p));
+  if (!(p > 0)) throw InvalidCall("only norms with p > 0 are supported, not p = " + std::to_string(p));
   const std::vector<bool> reduced =
       axis_mask(call->attributes.integers("axes", {}), call->input(0).shape.size());
   check_kept(*call, reduced);
   Plan plan;
   plan.compute = [call, reduced, p] {
     const Tensor &in = call->inputs[0], &out = call->outputs[0];
-    auto result = fold<Sum, double>(in, reduced, [p](double* values, int64_t, int64_t n) {
+    auto power = [p](double* values, int64_t, int64_t n) {
       for (int64_t i = 0; i < n; i++)
-        values[i] = p == 2 ? values[i] * values[i] : std::pow(std::fabs(values[i]), p);
-    });
+        values[i] = p == 2           ? values[i] * values[i]
+                    : is_infinite(p) ? std::fabs(values[i])
+                                     : std::pow(std::fabs(values[i]), p);
+    };
+    auto result =
+        is_infinite(p) ? fold<Max, double>(in, reduced, power) : fold<Sum, double>(in, reduced, power);
     store(out.type, out.data, 0, static_cast<int64_t>(result.size()), result.data());
   };
   return plan;
@@ -244,11 +250,14 @@ Plan plan_norm_update(const std::shared_ptr<const Call>& call) {
   check_broadcast(call->input(0).shape, call->output(0).shape);
   Plan plan;
   plan.compute = [call, p, floor] {
-    map_blocks<double, double, 1>(
-        {&call->inputs[0]}, call->outputs[0], [&](const auto& v, double* out, int64_t n) {
-          for (int64_t i = 0; i < n; i++)
-            out[i] = std::max(p == 2 ? std::sqrt(v[0][i]) : std::pow(v[0][i], 1 / p), floor);
-        });
+    map_blocks<double, double, 1>({&call->inputs[0]}, call->outputs[0],
+                                  [&](const auto& v, double* out, int64_t n) {
+                                    for (int64_t i = 0; i < n; i++)
+                                      out[i] = std::max(p == 2           ? std::sqrt(v[0][i])
+                                                        : is_infinite(p) ? v[0][i]
+                                                                         : std::pow(v[0][i], 1 / p),
+                                                        floor);
+                                  });
   };
   return plan;
 }
@@ -311,10 +320,11 @@ Plan arg_only(const std::shared_ptr<const Call>& call) {
   return plan;
 }
 
-// Running sums along the axis given as the constant input 1.
-Plan plan_cumsum(const std::shared_ptr<const Call>& call) {
+// Running sums or products along the axis given as the constant input 1.
+template <class F>
+Plan running(const std::shared_ptr<const Call>& call) {
   if (call->attributes.flag("exclusive", false) || call->attributes.flag("reverse", false))
-    throw InvalidCall("exclusive and reverse sums are not supported");
+    throw InvalidCall("exclusive and reverse are not supported");
   const int64_t axis = normal_axis(integer_of(call->input(1)), call->input(0).shape.size());
   if (call->output(0).shape != call->input(0).shape)
     throw InvalidCall("the output must have the input's shape", ACL_ERROR_OP_OUTPUT_NOT_MATCH);
@@ -330,7 +340,7 @@ Plan plan_cumsum(const std::shared_ptr<const Call>& call) {
       for (int64_t line = 0; line < lines.count; line++) {
         A* first = all.data() + lines.start(line);
         for (int64_t i = 1; i < lines.length; i++)
-          first[i * lines.stride] = Sum::of(first[(i - 1) * lines.stride], first[i * lines.stride]);
+          first[i * lines.stride] = F::of(first[(i - 1) * lines.stride], first[i * lines.stride]);
       }
       store(out.type, out.data, 0, out.count(), all.data());
     });
@@ -360,7 +370,8 @@ void add_reduce(Registry& r) {
   r.add("ArgMinWithValue", arg_with_value<false>);
   r.add("ArgMaxV2", arg_only<true>);
   r.add("ArgMin", arg_only<false>);
-  r.add("Cumsum", plan_cumsum);
+  r.add("Cumsum", running<Sum>);
+  r.add("Cumprod", running<Product>);
 }
 
 }  // namespace cann_sim::ops

@@ -1,5 +1,9 @@
 #include "ops/registry.h"
 
+#include <sstream>
+
+#include "ops/convert.h"
+
 namespace cann_sim::ops {
 
 template <class T>
@@ -28,6 +32,51 @@ std::string Attributes::text(std::string_view name, std::string otherwise) const
   return value ? *value : otherwise;
 }
 
+namespace {
+
+template <class T>
+std::string value_text(const T& value) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return '"' + value + '"';
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    std::ostringstream text;
+    text << value;
+    return text.str();
+  } else {
+    std::string text = "[";
+    for (const auto& item : value) text += (text.size() > 1 ? ", " : "") + value_text(item);
+    return text + "]";
+  }
+}
+
+std::string operands_text(const std::vector<Tensor>& operands) {
+  constexpr int64_t kShown = 8;  // values of a constant
+  std::string text;
+  for (const Tensor& t : operands) {
+    text += (text.empty() ? "" : ", ") + std::string(type_name(t.type)) + ' ' + text_of(t.shape);
+    if (!t.on_host() || t.count() > kShown) continue;
+    std::vector<double> values(static_cast<size_t>(t.count()));
+    load(t.type, t.data, 0, t.count(), values.data());
+    text += " = " + value_text(values);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string Attributes::to_text() const {
+  std::string text;
+  for (const auto& [name, value] : values_.values)
+    text += (text.empty() ? "" : ", ") + name + " = " +
+            std::visit([](const auto& v) { return value_text(v); }, value);
+  return text;
+}
+
+std::string Call::to_text() const {
+  return "inputs: " + operands_text(inputs) + "; outputs: " + operands_text(outputs) +
+         "; attributes: " + attributes.to_text();
+}
+
 const Tensor& Call::input(size_t index) const {
   if (index >= inputs.size())
     throw InvalidCall(
@@ -49,25 +98,62 @@ void Registry::add(std::string_view name, Operator op) {
 }
 
 Operator Registry::find(std::string_view name) const {
-  auto found = operators_.find(std::string(name));
+  auto found = operators_.find(name);
   return found == operators_.end() ? nullptr : found->second;
+}
+
+std::vector<std::string> Registry::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, op] : operators_) names.push_back(name);
+  return names;
+}
+
+const std::vector<Family>& families() {
+  static const std::vector<Family> all = {
+      {"two to four operands", add_elementwise},
+      {"one operand", add_unary},
+      {"activations", add_activations},
+      {"comparisons and choices", add_compare},
+      {"reductions", add_reduce},
+      {"sorting", add_sorting},
+      {"made from numbers", add_fill},
+      {"moves and casts", add_layout},
+      {"shifts and padding", add_padding},
+      {"reading by index", add_indexing},
+      {"writing by index", add_scatter},
+      {"random numbers", add_random},
+      {"products", add_linear},
+      {"attention", add_attention},
+      {"convolution", add_convolution},
+      {"normalisations", add_normalise},
+      {"losses", add_losses},
+  };
+  return all;
 }
 
 const Registry& registry() {
   static const Registry* all = [] {
     auto* r = new Registry;  // never destroyed: torch_npu's queue thread may outlive static destructors
-    add_elementwise(*r);
-    add_unary(*r);
-    add_compare(*r);
-    add_reduce(*r);
-    add_fill(*r);
-    add_layout(*r);
-    add_indexing(*r);
-    add_random(*r);
-    add_linear(*r);
+    for (const Family& family : families()) family.add(*r);
     return r;
   }();
   return *all;
 }
 
 }  // namespace cann_sim::ops
+
+// One line for each family: its title, a tab, its operators. For the table in the README.
+extern "C" const char* cann_sim_operators() {
+  static const std::string text = [] {
+    std::string lines;
+    for (const auto& family : cann_sim::ops::families()) {
+      cann_sim::ops::Registry own;
+      family.add(own);
+      lines += std::string(family.title) + '\t';
+      for (const std::string& name : own.names()) lines += name + ' ';
+      lines.back() = '\n';
+    }
+    return lines;
+  }();
+  return text.c_str();
+}

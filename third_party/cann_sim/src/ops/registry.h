@@ -1,12 +1,12 @@
 // The operators by name, and what an operator is: a function that checks a call and plans its execution.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "ops/objects.h"
@@ -34,6 +34,8 @@ class Attributes {
   double number(std::string_view name, double otherwise) const;
   std::vector<int64_t> integers(std::string_view name, std::vector<int64_t> otherwise) const;
   std::string text(std::string_view name, std::string otherwise) const;
+  // "axes = [0, 1], keep_dims = 1"
+  std::string to_text() const;
 
  private:
   template <class T>
@@ -49,6 +51,8 @@ struct Call {
   // Throw InvalidCall when there are fewer.
   const Tensor& input(size_t index) const;
   const Tensor& output(size_t index) const;
+  // Types, shapes and small constants of all operands, and the attributes: what is needed to add an operator.
+  std::string to_text() const;
 };
 
 struct Plan {
@@ -63,9 +67,8 @@ struct Plan {
   // ...or if all inputs in device memory are zero. Known zeros need no real memory, so they are neither read
   // nor written.
   bool keeps_zero = false;
-  // The bytes of an output may be all that is known; its shape, decided by compute, is put here (output 0
-  // only).
-  std::shared_ptr<Shape> result_shape;
+  // The bytes of outputs may be all that is known; their shapes, decided by compute, are put here.
+  std::shared_ptr<std::vector<Shape>> result_shapes;
 };
 
 // The call is shared so that a plan's functions can own it.
@@ -75,23 +78,38 @@ class Registry {
  public:
   void add(std::string_view name, Operator op);
   Operator find(std::string_view name) const;  // nullptr if unknown
+  std::vector<std::string> names() const;      // in order
 
  private:
-  std::unordered_map<std::string, Operator> operators_;
+  std::map<std::string, Operator, std::less<>> operators_;
 };
 
 // All operators of all families.
 const Registry& registry();
 
-// One function per family file.
+// A family of operators: one file, and one function that adds what is in it.
+struct Family {
+  const char* title;
+  void (*add)(Registry& registry);
+};
+const std::vector<Family>& families();
+
 void add_elementwise(Registry& registry);
 void add_unary(Registry& registry);
+void add_activations(Registry& registry);
 void add_compare(Registry& registry);
 void add_reduce(Registry& registry);
+void add_sorting(Registry& registry);
 void add_fill(Registry& registry);
 void add_layout(Registry& registry);
+void add_padding(Registry& registry);
 void add_indexing(Registry& registry);
+void add_scatter(Registry& registry);
 void add_random(Registry& registry);
 void add_linear(Registry& registry);
+void add_attention(Registry& registry);
+void add_convolution(Registry& registry);
+void add_normalise(Registry& registry);
+void add_losses(Registry& registry);
 
 }  // namespace cann_sim::ops

@@ -29,7 +29,8 @@ std::string operator_row_name(const std::string& type) {
 }
 
 bool is_cube_operator(const std::string& type) {
-  static const std::set<std::string> cube = {"MatMul", "MatMulV2", "BatchMatMul", "BatchMatMulV2"};
+  static const std::set<std::string> cube = {"MatMul",        "MatMulV2", "BatchMatMul",
+                                             "BatchMatMulV2", "Conv2D",   "FlashAttentionScore"};
   return cube.count(type) != 0;
 }
 
