@@ -189,6 +189,18 @@ def test_modules_with_locations_compile(hivmc: Hivmc, text: str) -> None:
     assert hivmc.compile("#loc = loc(unknown)\n" + located).returncode == 0
 
 
+@pytest.mark.parametrize("name", ["memref.collapse_shape", "memref.expand_shape", "memref.subview", "memref.load"])
+def test_attributes_of_views_are_skipped(hivmc: Hivmc, name: str) -> None:
+    """The compiler leaves marks of its own passes, as {vector_producer_to_fuse_0} behind a collapse_shape."""
+    operation = re.compile(rf"^( *%\S+ = {re.escape(name)} [^:{{\n]*) : ", re.M)
+    module = next(text for text in (data.decode() for data in modules().values()) if operation.search(text))
+    assert hivmc.compile(module).returncode == 0
+    marked = operation.sub(r"\1 {vector_producer_to_fuse_0} : ", module)
+    assert "{vector_producer_to_fuse_0}" in marked
+    done = hivmc.compile(marked)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -211,20 +211,22 @@ void reassociation(Op& op, Cursor& c) {
   c.expect("]");
 }
 
-// a [[0, 1], [2]] : T into U
+// a [[0, 1], [2]] {attributes} : T into U
 bool collapse_shape(Op& op, Cursor& c) {
   value(op, c);
   reassociation(op, c);
+  c.skip_attributes();
   c.expect(":");
   return kNoRegion;
 }
 
-// a [[0, 1]] output_shape [16, 1] : T into U
+// a [[0, 1]] output_shape [16, 1] {attributes} : T into U
 bool expand_shape(Op& op, Cursor& c) {
   value(op, c);
   reassociation(op, c);
   c.expect("output_shape");
   list(op, c);
+  c.skip_attributes();
   c.expect(":");
   return kNoRegion;
 }
