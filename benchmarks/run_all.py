@@ -12,6 +12,7 @@ BENCHMARKS = (
     ("startup", False),
     ("isolated_compile", True),
     ("hit_path", False),
+    ("hit_memory", False),
     ("hivm_modules", True),
     ("event_sample_cost", True),
     ("race_simulated", True),

@@ -28,7 +28,7 @@ from tuning_fakes import (
     world,  # noqa: F401
 )
 
-from triton_ascend_tune import dispatch, key_map
+from triton_ascend_tune import dispatch, key_map, options
 from triton_ascend_tune.launch import ConflictError
 
 DTYPES = {dtype: torch.ones(4, dtype=dtype) for dtype in (torch.float16, torch.float32)}
@@ -193,6 +193,38 @@ def test_the_same_from_eight_threads(world: World) -> None:  # noqa: F811
         thread.join()
     assert wrong == []
     assert len(general) < 0.8 * 8000
+
+
+def test_threads_while_choices_are_dropped_and_settings_edited(world: World) -> None:  # noqa: F811
+    """Hits are forgotten and learnt again all the time, by several threads; every launch is still one that fits."""
+    tuned, launched, _ = recorded(world)
+    options(winners=3)(tuned)
+    tensor, stop, wrong = DTYPES[torch.float32], threading.Event(), []
+
+    def work(seed: int) -> None:
+        draw = random.Random(seed)
+        for _ in range(400):
+            n = draw.randrange(8)
+            _, called, block = tuned[(4,)](tensor, tensor, tensor, n, MODE=draw.randrange(2))
+            args, keywords = launched.last
+            if called != n or args[3] != n or keywords["BLOCK"] != block or block not in SIZES:
+                wrong.append((n, called, args, keywords))
+
+    def disturb() -> None:
+        draw = random.Random(0)
+        while not stop.wait(0.001):
+            tuned.cache.clear()
+            tuned.configs[draw.randrange(3)].num_warps = draw.choice([1, 2, 4])
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    disturber = threading.Thread(target=disturb)
+    for thread in (*threads, disturber):
+        thread.start()
+    for thread in threads:
+        thread.join()
+    stop.set()
+    disturber.join()
+    assert wrong == [] and len(tuned.cache) <= 3
 
 
 # --- what makes a call a hit -----------------------------------------------------------------------------------------

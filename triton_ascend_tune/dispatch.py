@@ -1,6 +1,6 @@
 """The hit path as the general path sees it: which calls may be answered without it, and what has to be known of them.
 
-The native ``Hits`` (csrc/dispatch.cpp) answers a call that it has been taught: it builds a key of values, dtype objects
+The native ``Hits`` (csrc/hit_launch.h) answers a call that it has been taught: it builds a key of values, dtype objects
 and the device, looks it up, and launches with the winner's settings as they were merged once. It is taught a call here,
 after the general path has launched it; the general path stays the reference, and takes every call that
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("triton_ascend_tune")
 
-# What of an argument is in a key: ``Source`` in csrc/dispatch.cpp.
+# What of an argument is in a key: ``Source`` in csrc/hit_key.h.
 DTYPE, VALUE, CONSTEXPR, INTEGER, OPTION = range(5)
-# What must hold of ``configs``: ``Rule`` there. Candidates that we propose come and go without effect on a winner.
+# What must hold of ``configs``: ``Rule`` in csrc/hit_launch.h. Candidates that we propose come and go without effect on a winner.
 ANY, SEVERAL, LONE = range(3)
 
 #: Keys of hits may be more than winners, where values are mapped; so many more, and four for each winner.
@@ -103,7 +103,7 @@ def _parts(plan: Plan, positional: int, keywords: Mapping[str, Any], rule: int) 
     """Which arguments of a call are in its key, by place, and as what."""
     parameters = {parameter.name: parameter for parameter in plan.parameters}
     parts: list[tuple[int, int]] = []
-    for place, name in enumerate([*list(parameters)[:positional], *(_passed(keywords))]):
+    for place, name in enumerate([*list(parameters)[:positional], *_passed(keywords)]):
         parameter = parameters.get(name)
         if parameter is None:
             parts += [(place, OPTION)] if name not in LAUNCH_ONLY else []
@@ -116,7 +116,7 @@ def _parts(plan: Plan, positional: int, keywords: Mapping[str, Any], rule: int) 
 
 
 def _hit(key: Key, config: Any, keywords: Mapping[str, Any], rule: int) -> tuple[Any, ...] | None:
-    """What ``Hits`` needs to launch with ``config`` and to see that it is still the same: ``Field`` in dispatch.cpp."""
+    """What ``Hits`` needs to launch with ``config`` and to see that it is still the same: ``Field`` in hit_launch.h."""
     from triton.runtime.autotuner import Config
 
     attributes = getattr(config, "__dict__", {"all_kwargs": None})
