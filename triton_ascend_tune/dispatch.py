@@ -31,7 +31,8 @@ _log = logging.getLogger("triton_ascend_tune")
 
 # What of an argument is in a key: ``Source`` in csrc/hit_key.h.
 DTYPE, VALUE, CONSTEXPR, INTEGER, OPTION = range(5)
-# What must hold of ``configs``: ``Rule`` in csrc/hit_launch.h. Candidates that we propose come and go without effect on a winner.
+# What must hold of ``configs``: ``Rule`` in csrc/hit_launch.h. Candidates that we propose come and go without effect on
+# a winner.
 ANY, SEVERAL, LONE = range(3)
 
 #: Keys of hits may be more than winners, where values are mapped; so many more, and four for each winner.
