@@ -78,6 +78,7 @@ def settle(
     with stages.of("propose"):
         # At once, and not in a later round: a race that is taken up must find the candidates that it had.
         failures = [memory.failed_before(candidate) for candidate in candidates] if scout is not None else []
+        spoken_for = {place for place, failure in enumerate(failures) if failure is not None}
         candidates += _instead(filter(None, failures), scout, candidates)
     with stages.of("store"):
         times = memory.times(candidates)
@@ -90,7 +91,7 @@ def settle(
         for place, grid in grids.items():
             if reason := steps.refused(grid):
                 known[place] = Outcome(candidates[place], Status.FAILED, Stage.LAUNCH, reason)
-            elif place not in racing and (given_up := _given_up(candidates[place], scout)) is not None:
+            elif place not in racing | spoken_for and (given_up := _given_up(candidates[place], scout)) is not None:
                 known[place] = given_up
     with stages.of("store"):
         known.update(_known_failures(candidates, known, racing, memory))

@@ -154,3 +154,25 @@ def test_candidates_are_proposed_while_others_compile(world: World, monkeypatch:
     call(tuned)
     assert rescue_begun.is_set() and all(in_time), order
     assert len(in_time) > 2
+
+
+class MLIRCompilationError(Exception):
+    """Named like triton-ascend's."""
+
+
+def test_what_was_learnt_is_remembered(world: World, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """A second process finds the failure, what was tried instead and what was given up, and times nothing."""
+    monkeypatch.setenv("TRITON_CACHE_AUTOTUNING", "1")
+    message = "error: ub overflow, requires 8192000 bits while 1572864 bits available!"
+    world.compile_errors = {25_008: MLIRCompilationError(message)}
+    world.times = lambda settings: abs(settings["BLOCK"] - 3126) + 1.0
+    first, again = tuner(world, copy_kernel, []), tuner(world, copy_kernel, [])
+    call(first)
+    compiled = world.logged("compile")
+    world.log.clear()
+    call(again)
+    assert again.best_config.kwargs == first.best_config.kwargs == {"BLOCK": 3126}
+    assert 25_008 in compiled and 25_008 not in world.logged("compile")
+    assert world.logged("launch") == [3126]
+    told = [[(o.candidate.config.kwargs["BLOCK"], o.status) for o in each.verdict.outcomes] for each in (first, again)]
+    assert sorted(told[0], key=str) == sorted(told[1], key=str)
