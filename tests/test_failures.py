@@ -88,3 +88,18 @@ def test_a_compilers_error_belongs_to_compiling_wherever_it_comes_up() -> None:
 def test_the_error_survives_pickling() -> None:
     error = pickle.loads(pickle.dumps(failures.NoCandidateError("none of 3", ())))
     assert str(error) == "none of 3"
+
+
+@pytest.mark.parametrize(
+    ("text", "lasting"),
+    [
+        (UB_OVERFLOW, True),
+        ("kernel.mlir:3:5: error: cannot lower hivm.foo\nerror: External hivmc run fails", True),
+        ("///----\n[ERROR][Triton] encounters error:\nloc(unknown): error: External hivmc run fails", False),
+        ("error: External hivmc run fails, died with signal 9", False),
+        ("stack dump", False),
+    ],
+)
+def test_only_what_a_compiler_refused_is_remembered(text: str, lasting: bool) -> None:
+    """A last stage that crashed says nothing itself; it may have been short of memory."""
+    assert failures.lasts(MLIRCompilationError(text)) is lasting

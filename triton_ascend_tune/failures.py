@@ -46,6 +46,9 @@ _PASSING = re.compile(
     re.IGNORECASE,
 )
 
+#: What bishengir-compile says of its last stage if that says nothing itself: it crashed, or was killed.
+_CRASHED = "External hivmc run fails"
+
 #: Frames that the wheel's compiler driver draws around a message, and where it then says the kernel cache is.
 _DECORATION = re.compile(r"^(/{3}-+.*|\[.*\] encounters error:|\[INFO\]:.*|[-=*\s]*)$")
 
@@ -97,8 +100,9 @@ def lasts(error: BaseException) -> bool:
     """
     if passes(error):
         return False
-    refused = isinstance(error, (CompilationError, OutOfResources)) or type(error).__name__ in _COMPILE_ERRORS
-    return refused and (type(error).__name__ != "MLIRCompilationError" or "error:" in str(error))
+    if type(error).__name__ == "MLIRCompilationError":
+        return "error:" in str(error) and not _first_telling(str(error).splitlines()).startswith(_CRASHED)
+    return isinstance(error, (CompilationError, OutOfResources)) or type(error).__name__ in _COMPILE_ERRORS
 
 
 def reason(error: BaseException) -> str:
