@@ -277,6 +277,19 @@ def test_a_hit_sets_best_config_and_nothing_else(tuned: Any) -> None:
     assert vars(tuned) == before
 
 
+def test_a_hit_is_silent(tuned: Any, monkeypatch: Any, capsys: Any, caplog: Any) -> None:
+    """Neither the listener of Triton 3.9 nor a printed line nor the log hears of it."""
+    heard: list[Any] = []
+    knobs = SimpleNamespace(autotuning=SimpleNamespace(listener=lambda **said: heard.append(said["cache_hit"])))
+    monkeypatch.setitem(sys.modules, "triton.knobs", knobs)
+    monkeypatch.setenv("TRITON_ASCEND_TUNE_REPORT", "1")
+    add(tuned)
+    assert heard == [False] and "add_kernel" in capsys.readouterr().out
+    with caplog.at_level(logging.DEBUG, "triton_ascend_tune"):
+        assert is_hit(tuned, lambda: add(tuned))
+    assert heard == [False] and capsys.readouterr().out == "" and caplog.records == []
+
+
 def test_a_hit_takes_no_part_in_the_capturing_of_a_graph(tuned: Any, monkeypatch: Any) -> None:
     """What a hit launches may be captured; only a tuning may not."""
     add(tuned)
