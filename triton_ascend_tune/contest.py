@@ -132,11 +132,28 @@ def settle(
             known[place] = trials.failed(each)
             memory.remember(known[place])
     ready = [place for place in left if place not in known]
-    twins = {
-        ready[group[0]]: [ready[other] for other in group[1:]]
-        for group in same_binary.groups([compiled[place] for place in ready], [grids[place] for place in ready])
-    }
+    groups = same_binary.groups([compiled[place] for place in ready], [grids[place] for place in ready])
+    twins = {ready[group[0]]: [ready[other] for other in group[1:]] for group in groups}
+    measured, choice = _measured(twins, candidates, memory, steps, stages, unfinished)
+    known.update(measured)
+    if from_store:
+        choice = None  # of some only
+    return Settled([known[place] for place in range(len(candidates))], choice, not left)
 
+
+def _measured(
+    twins: dict[int, list[int]],
+    candidates: Sequence[Candidate],
+    memory: Memory,
+    steps: Steps,
+    stages: Stages,
+    unfinished: Any,
+) -> tuple[dict[int, Outcome], Choice | None]:
+    """The outcomes of candidates by place, all remembered, and the choice if all were compared with each other.
+
+    ``twins``: the places to measure, and those that are the same launch. ``unfinished``: the race that is taken up.
+    """
+    known: dict[int, Outcome] = {}
     choice = None
     # Measured one by one only if somebody profits from it: a measuring plan may prepare its device but once.
     batches = [[place] for place in twins] if steps.one_by_one and memory.keeps_times else [list(twins)]
@@ -152,9 +169,7 @@ def settle(
                 for same in (place, *twins[place]):
                     known[same] = outcome if same == place else replace(outcome, candidate=candidates[same])
                     memory.remember(known[same])
-    if from_store or len(batches) > 1:
-        choice = None  # of some only
-    return Settled([known[place] for place in range(len(candidates))], choice, not left)
+    return known, choice if len(batches) == 1 else None
 
 
 def _instead(failures: Iterable[Outcome], scout: Scout | None, candidates: Sequence[Candidate]) -> list[Candidate]:
