@@ -365,8 +365,10 @@ def test_the_stub_describes_the_module() -> None:
     functions = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
     assert {name for name in public(_native) if not isinstance(getattr(_native, name), type)} == functions
     for name in public(_native) - functions - {"DeviceError", "LibraryError"}:  # those are filled in when raised
-        members = {node.name for node in described[name].body if isinstance(node, ast.FunctionDef)}
-        assert public(getattr(_native, name)) == members - {"__init__"} - public(_native.DeviceRuntime)
+        body = described[name].body
+        members = {node.name for node in body if isinstance(node, ast.FunctionDef) and not node.name.startswith("__")}
+        members |= {node.target.id for node in body if isinstance(node, ast.AnnAssign)}  # attributes
+        assert public(getattr(_native, name)) == members - public(_native.DeviceRuntime)
 
 
 def public(scope: object) -> set[str]:
