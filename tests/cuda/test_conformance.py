@@ -344,4 +344,4 @@ def test_a_candidate_that_breaks_the_device_is_named(tmp_path: Path) -> None:
         print(json.dumps([type(error).__name__, str(error), wild.cache == {}]))
     """
     name, text, forgotten = run(program, tmp_path)
-    assert "BLOCK: 512" in text and "illegal" in text.lower() and forgotten, (name, text)
+    assert "BLOCK=512" in text and "illegal" in text.lower() and forgotten, (name, text)
