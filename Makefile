@@ -53,13 +53,13 @@ $(LINT)/.installed: requirements/lint.txt
 lint: $(LINT)/.installed
 	$(LINT)/bin/ruff check .
 	$(LINT)/bin/ruff format --check .
-	$(LINT)/bin/clang-format --dry-run --Werror $(SOURCES)
+	@$(LINT)/bin/clang-format --dry-run --Werror $(SOURCES)
 	$(LINT)/bin/mypy triton_ascend_tune
 
 format: $(LINT)/.installed
 	$(LINT)/bin/ruff check --fix .
 	$(LINT)/bin/ruff format .
-	$(LINT)/bin/clang-format -i $(SOURCES)
+	@$(LINT)/bin/clang-format -i $(SOURCES)
 
 clean:
 	rm -rf build dist .venv *.egg-info

@@ -72,7 +72,7 @@ struct TaskRecord {
   uint64_t object = 0;  // number of the event or notify; 0 for the other kinds
   uint32_t blocks = 0;
   int64_t submit_ns = 0, start_ns = 0, end_ns = 0;
-  int64_t host_ns = 0;  // what the submitting call cost the host; it ended at submit_ns
+  int64_t host_ns = 0;     // what the submitting call cost the host; it ended at submit_ns
   uint32_t thread_id = 0;  // of the submitting thread, as the kernel numbers it
   std::string thread_name;
   double pipe_busy_ns[hivm::kPipes] = {};
