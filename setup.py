@@ -22,6 +22,8 @@ SIMULATOR_SOURCE = Path("third_party/cann_sim")
 #: Goes to the root of site-packages, where the interpreter runs it at its start (triton_ascend_tune/import_hook.py).
 START_UP_HOOK = Path("triton_ascend_tune_hook.pth")
 SIMULATOR_PACKAGE_DATA = Path("triton_ascend_tune/_cann_sim")
+#: Folders of the simulator without which it is built and run.
+NOT_INSTALLED = {"build", "fuzz", "__pycache__"}
 
 
 class CMakeExtension(Extension):
@@ -85,7 +87,7 @@ class BuildPy(build_py):
         files = [(START_UP_HOOK, Path(self.build_lib) / START_UP_HOOK)]
         for path in sorted((ROOT / SIMULATOR_SOURCE).rglob("*")):
             inner = path.relative_to(ROOT / SIMULATOR_SOURCE)
-            if path.is_file() and not {"build", "__pycache__"}.intersection(inner.parts):
+            if path.is_file() and not NOT_INSTALLED.intersection(inner.parts):
                 files.append((SIMULATOR_SOURCE / inner, Path(self.build_lib) / SIMULATOR_PACKAGE_DATA / inner))
         return files
 
