@@ -25,6 +25,7 @@ from triton_ascend_tune import same_binary, trials
 from triton_ascend_tune.compile import Compiled, Revise
 from triton_ascend_tune.measure.checkpoints import Checkpoints
 from triton_ascend_tune.memory import Memory
+from triton_ascend_tune.records import Race
 from triton_ascend_tune.stages import Stages
 from triton_ascend_tune.values import Candidate, Choice, Outcome, Stage, Status
 
@@ -74,126 +75,161 @@ def settle(
     candidates: Sequence[Candidate], memory: Memory, steps: Steps, stages: Stages, scout: Scout | None = None
 ) -> Settled:
     """The outcomes of ``candidates``. Raises what the steps raise; what was known by then is remembered."""
-    candidates = list(candidates)
-    with stages.of("propose"):
-        # At once, and not in a later round: a race that is taken up must find the candidates that it had.
-        failures = [memory.failed_before(candidate) for candidate in candidates] if scout is not None else []
-        spoken_for = {place for place, failure in enumerate(failures) if failure is not None}
-        candidates += _instead(filter(None, failures), scout, candidates)
-    with stages.of("store"):
-        times = memory.times(candidates)
-        unfinished = memory.unfinished(candidates, times) if steps.resumable else None
-        racing = {place for group in unfinished.racers for place in group} if unfinished is not None else set()
-        known = {place: outcome for place, outcome in times.items() if place not in racing}
-    from_store = len(known)
-    with stages.of("prune"):
-        grids = {place: steps.grid(candidate) for place, candidate in enumerate(candidates) if place not in known}
-        for place, grid in grids.items():
-            if reason := steps.refused(grid):
-                known[place] = Outcome(candidates[place], Status.FAILED, Stage.LAUNCH, reason)
-            elif place not in racing | spoken_for and (given_up := _given_up(candidates[place], scout)) is not None:
-                known[place] = given_up
-    with stages.of("store"):
-        known.update(_known_failures(candidates, known, racing, memory))
+    contest = _Contest(candidates, memory, steps, stages, scout)
+    contest.recall()
+    contest.look_at_grids()
+    contest.recall_failures()
+    left = contest.unknown()
+    twins = contest.compile(left)
+    choice = contest.measure(twins)
+    outcomes = [contest.known[place] for place in range(len(contest.candidates))]
+    return Settled(outcomes, choice, all_known=not left)
 
-    left = [place for place in range(len(candidates)) if place not in known]
 
-    def revise(done: Compiled, waiting: Sequence[Candidate]) -> Sequence[Candidate]:
-        nonlocal from_store
+class _Contest:
+    """One contest under way. Candidates are told by their places in ``candidates``, which only grows.
+
+    ``known``: what has become of each so far. ``grids``: those of the others. ``racing``: who takes part in the race
+    ``unfinished`` that is taken up. ``replaced``: who is known to fail and got substitutes. ``from_store``: how many
+    times were not measured here.
+    """
+
+    def __init__(
+        self, candidates: Sequence[Candidate], memory: Memory, steps: Steps, stages: Stages, scout: Scout | None
+    ) -> None:
+        self.candidates = list(candidates)
+        self.known: dict[int, Outcome] = {}
+        self.grids: dict[int, tuple[int, ...] | None] = {}
+        self.racing: set[int] = set()
+        self.unfinished: Race | None = None
+        self.replaced: set[int] = set()
+        self.from_store = 0
+        self._memory, self._steps, self._stages, self._scout = memory, steps, stages, scout
+
+    def unknown(self) -> list[int]:
+        return [place for place in range(len(self.candidates)) if place not in self.known]
+
+    def recall(self) -> None:
+        """Takes up what earlier tunings know: substitutes for what fails, times, and a race that is not over."""
+        if self._scout is not None:
+            with self._stages.of("propose"):
+                # At once, and not in a later round: a race that is taken up must find the candidates that it had.
+                failures = [self._memory.failed_before(candidate) for candidate in self.candidates]
+                self.replaced = {place for place, failure in enumerate(failures) if failure is not None}
+                self.candidates += self._instead(filter(None, failures))
+        with self._stages.of("store"):
+            times = self._memory.times(self.candidates)
+            if self._steps.resumable:
+                self.unfinished = self._memory.unfinished(self.candidates, times)
+            if self.unfinished is not None:
+                self.racing = {place for group in self.unfinished.racers for place in group}
+            self.known = {place: outcome for place, outcome in times.items() if place not in self.racing}
+            self.from_store = len(self.known)
+
+    def look_at_grids(self) -> None:
+        """Sets aside what the device does not launch, and what the scout gives up."""
+        with self._stages.of("prune"):
+            for place in self.unknown():
+                refused = self._refused(place)
+                if refused is None and place not in self.racing | self.replaced:
+                    refused = self._given_up(self.candidates[place])
+                if refused is not None:
+                    self.known[place] = refused
+
+    def recall_failures(self) -> None:
+        """Sets aside what is known not to compile, but for those of a race that is taken up.
+
+        Not if no candidate would be left: then they are tried again.
+        """
+        with self._stages.of("store"):
+            found = {}
+            for place in self.unknown():
+                if place not in self.racing and (before := self._memory.failed_before(self.candidates[place])):
+                    found[place] = before
+            some_timed = any(outcome.status is Status.TIMED for outcome in self.known.values())
+            if some_timed or len(self.known) + len(found) < len(self.candidates):
+                self.known.update(found)
+
+    def compile(self, left: Sequence[int]) -> dict[int, list[int]]:
+        """Compiles the candidates ``left`` and what is proposed meanwhile.
+
+        Returns the places of those to measure, each with the places of those that are the same launch.
+        """
+        with self._stages.of("compile"):
+            chosen = [self.candidates[place] for place in left]
+            done = self._steps.compile(chosen, self._revise if self._scout is not None else None) if left else ()
+        of_candidate = {id(each.candidate): each for each in done}
+        compiled = {place: of_candidate[id(self.candidates[place])] for place in self.unknown()}
+        for place, each in compiled.items():
+            if each.error is not None:
+                self.known[place] = trials.failed(each)
+                self._memory.remember(self.known[place])
+        ready = self.unknown()
+        groups = same_binary.groups([compiled[place] for place in ready], [self.grids[place] for place in ready])
+        return {ready[group[0]]: [ready[other] for other in group[1:]] for group in groups}
+
+    def measure(self, twins: dict[int, list[int]]) -> Choice | None:
+        """Measures and remembers what ``compile`` has left; the choice, if all were compared with each other."""
+        choice = None
+        # Measured one by one only if somebody profits from it: a measuring plan may prepare its device but once.
+        alone = self._steps.one_by_one and self._memory.keeps_times
+        batches = [[place] for place in twins] if alone else [list(twins)]
+        for number, batch in enumerate(filter(None, batches), 1):
+            with self._stages.of("store"):
+                racers = tuple((place, *twins[place]) for place in batch)
+                checkpoints = None
+                if self._steps.resumable:
+                    checkpoints = self._memory.checkpoints(self.candidates, racers, self.unfinished)
+            with self._stages.of("measure", f"{number}/{len(batches)}" if len(batches) > 1 else ""):
+                measured = self._steps.measure([self.candidates[place] for place in batch], checkpoints)
+            choice = measured.choice
+            with self._stages.of("store"):
+                for place, outcome in zip(batch, measured.outcomes):
+                    for same in (place, *twins[place]):
+                        # The choice refers to the outcomes themselves.
+                        twin = outcome if same == place else replace(outcome, candidate=self.candidates[same])
+                        self.known[same] = twin
+                        self._memory.remember(self.known[same])
+        return choice if len(batches) == 1 and not self.from_store else None
+
+    def _revise(self, done: Compiled, waiting: Sequence[Candidate]) -> Sequence[Candidate]:
+        """Whom to compile next, now that ``done`` is known; the scout is heard if it failed."""
         if done.error is None:
             return waiting
-        with stages.of("propose"):
-            fresh = _instead([trials.failed(done)], scout, candidates)
-            given_up = {id(each): outcome for each in waiting if (outcome := _given_up(each, scout)) is not None}
-        promising: list[Candidate] = []
-        for candidate in fresh:
-            place = len(candidates)
-            candidates.append(candidate)
-            grids[place] = steps.grid(candidate)
-            if (outcome := memory.times([candidate]).get(0)) is not None:
-                known[place] = outcome
-                from_store += 1
-            elif reason := steps.refused(grids[place]):
-                known[place] = Outcome(candidate, Status.FAILED, Stage.LAUNCH, reason)
-            else:
-                left.append(place)
-                promising.append(candidate)
-        known.update({place: given_up[id(candidates[place])] for place in left if id(candidates[place]) in given_up})
+        with self._stages.of("propose"):
+            fresh = self._instead([trials.failed(done)])
+            given_up = {id(each): outcome for each in waiting if (outcome := self._given_up(each)) is not None}
+        for place in self.unknown():
+            if id(self.candidates[place]) in given_up:
+                self.known[place] = given_up[id(self.candidates[place])]
+        promising = [candidate for candidate in fresh if self._joins(candidate)]
         return promising + [each for each in waiting if id(each) not in given_up]
 
-    with stages.of("compile"):
-        chosen = [candidates[place] for place in left]
-        done = steps.compile(chosen, revise if scout is not None else None) if left else ()
-        of_candidate = {id(each.candidate): each for each in done}
-    left = [place for place in left if place not in known]
-    compiled = {place: of_candidate[id(candidates[place])] for place in left}
-    for place, each in compiled.items():
-        if each.error is not None:
-            known[place] = trials.failed(each)
-            memory.remember(known[place])
-    ready = [place for place in left if place not in known]
-    groups = same_binary.groups([compiled[place] for place in ready], [grids[place] for place in ready])
-    twins = {ready[group[0]]: [ready[other] for other in group[1:]] for group in groups}
-    measured, choice = _measured(twins, candidates, memory, steps, stages, unfinished)
-    known.update(measured)
-    if from_store:
-        choice = None  # of some only
-    return Settled([known[place] for place in range(len(candidates))], choice, not left)
+    def _joins(self, candidate: Candidate) -> bool:
+        """Whether a candidate that comes in now is to be compiled."""
+        place = len(self.candidates)
+        self.candidates.append(candidate)
+        refused = self._refused(place)
+        if (stored := self._memory.times([candidate]).get(0)) is not None:
+            self.known[place] = stored
+            self.from_store += 1
+        elif refused is not None:
+            self.known[place] = refused
+        return place not in self.known
 
+    def _refused(self, place: int) -> Outcome | None:
+        """The failure of a candidate whose grid is not launched; notes the grid."""
+        self.grids[place] = self._steps.grid(self.candidates[place])
+        reason = self._steps.refused(self.grids[place])
+        return Outcome(self.candidates[place], Status.FAILED, Stage.LAUNCH, reason) if reason else None
 
-def _measured(
-    twins: dict[int, list[int]],
-    candidates: Sequence[Candidate],
-    memory: Memory,
-    steps: Steps,
-    stages: Stages,
-    unfinished: Any,
-) -> tuple[dict[int, Outcome], Choice | None]:
-    """The outcomes of candidates by place, all remembered, and the choice if all were compared with each other.
+    def _instead(self, failures: Iterable[Outcome]) -> list[Candidate]:
+        """What the scout proposes in the place of ``failures``, numbered on from all candidates."""
+        assert self._scout is not None
+        configs = [config for failure in failures for config in self._scout.instead(failure)]
+        first = 1 + max((candidate.index for candidate in self.candidates), default=-1)
+        return [Candidate(first + place, config, config.all_kwargs()) for place, config in enumerate(configs)]
 
-    ``twins``: the places to measure, and those that are the same launch. ``unfinished``: the race that is taken up.
-    """
-    known: dict[int, Outcome] = {}
-    choice = None
-    # Measured one by one only if somebody profits from it: a measuring plan may prepare its device but once.
-    batches = [[place] for place in twins] if steps.one_by_one and memory.keeps_times else [list(twins)]
-    for number, batch in enumerate(filter(None, batches), 1):
-        with stages.of("store"):
-            racers = tuple((place, *twins[place]) for place in batch)
-            checkpoints = memory.checkpoints(candidates, racers, unfinished) if steps.resumable else None
-        with stages.of("measure", f"{number}/{len(batches)}" if len(batches) > 1 else ""):
-            measured = steps.measure([candidates[place] for place in batch], checkpoints)
-        choice = measured.choice
-        with stages.of("store"):
-            for place, outcome in zip(batch, measured.outcomes):
-                for same in (place, *twins[place]):
-                    known[same] = outcome if same == place else replace(outcome, candidate=candidates[same])
-                    memory.remember(known[same])
-    return known, choice if len(batches) == 1 else None
-
-
-def _instead(failures: Iterable[Outcome], scout: Scout | None, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """What the scout proposes in the place of ``failures``, numbered on from ``candidates``."""
-    configs = [config for failure in failures for config in scout.instead(failure)] if scout is not None else []
-    first = 1 + max((candidate.index for candidate in candidates), default=-1)
-    return [Candidate(first + place, config, config.all_kwargs()) for place, config in enumerate(configs)]
-
-
-def _given_up(candidate: Candidate, scout: Scout | None) -> Outcome | None:
-    reason = scout.hopeless(candidate.config) if scout is not None else ""
-    return Outcome(candidate, Status.PRUNED, Stage.PRUNE, f"by {reason}", timings=None) if reason else None
-
-
-def _known_failures(
-    candidates: Sequence[Candidate], known: dict[int, Outcome], racing: set[int], memory: Memory
-) -> dict[int, Outcome]:
-    """The failures to compile that are remembered, but for those of a race that is taken up.
-
-    None if no candidate would be left: then they are tried again.
-    """
-    found = {}
-    for place, candidate in enumerate(candidates):
-        if place not in known and place not in racing and (outcome := memory.failed_before(candidate)) is not None:
-            found[place] = outcome
-    some_timed = any(outcome.status is Status.TIMED for outcome in known.values())
-    return found if some_timed or len(known) + len(found) < len(candidates) else {}
+    def _given_up(self, candidate: Candidate) -> Outcome | None:
+        reason = self._scout.hopeless(candidate.config) if self._scout is not None else ""
+        return Outcome(candidate, Status.PRUNED, Stage.PRUNE, f"by {reason}", timings=None) if reason else None
