@@ -77,6 +77,7 @@ def test_a_hit_proposes_nothing_and_another_length_does(world: World) -> None:  
 
 
 def test_effort_and_time_bound_what_is_tried(world: World, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """FR-41."""
     world.times = lambda settings: float(settings["BLOCK"])
     tuned = tuner(world, copy_kernel, [])
     hints(effort="low")(tuned)
@@ -103,6 +104,7 @@ def test_the_users_pruning_sees_what_was_proposed_and_has_the_last_word(world: W
 
 
 def test_configs_that_are_given_are_tried_beside_what_is_proposed(world: World) -> None:  # noqa: F811
+    """FR-41."""
     world.times = lambda settings: abs(settings["BLOCK"] - 1000) + 1.0
     given = triton.Config({"BLOCK": 1000})
     tuned = tuner(world, copy_kernel, [given])
@@ -110,6 +112,24 @@ def test_configs_that_are_given_are_tried_beside_what_is_proposed(world: World) 
     call(tuned)
     assert tuned.best_config is given
     assert len(tried(tuned)) > 2
+
+
+@pytest.mark.parametrize("blocks", [[], [1000]])
+def test_lists_in_hints_expand_configs_that_are_given_as_well_as_proposed_ones(
+    world: World,  # noqa: F811
+    blocks: list[int],
+) -> None:
+    """FR-12."""
+    world.times = lambda settings: float(settings["BLOCK"])
+    tuned = tuner(world, copy_kernel, [triton.Config({"BLOCK": block}) for block in blocks])
+    hints(multibuffer=[True, False])(tuned)
+    call(tuned)
+    doubled: dict[int, set[bool]] = {}
+    for each in tried(tuned):
+        kwargs = each.candidate.config.kwargs
+        doubled.setdefault(kwargs["BLOCK"], set()).add(kwargs["multibuffer"])
+    assert list(doubled.values()) == [{True, False}] * len(doubled)
+    assert list(doubled) == blocks or (not blocks and len(doubled) > 2)
 
 
 def test_a_bad_hint_is_an_error_of_the_first_launch(world: World) -> None:  # noqa: F811
