@@ -1,54 +1,12 @@
-// The printed form of every operation. An operation that is not in the table at the end is not supported.
+// The printed form of every operation: those of values here, the others in parse_views.cpp and
+// parse_control.cpp. An operation that is in none of their tables is not supported.
 #include <cstdlib>
-#include <unordered_map>
 
-#include "hivm/parse.h"
+#include "hivm/parse_form.h"
 #include "hivm/scalar.h"
 
 namespace hivm {
 namespace {
-
-using ir::Op;
-using Form = bool (*)(Op&, Cursor&);  // true: a region follows
-
-constexpr bool kRegion = true, kNoRegion = false;
-
-void value(Op& op, Cursor& c) { op.operands.push_back({c.value_name(), 0}); }
-
-ir::Operand value_or_literal(Cursor& c) {
-  if (c.peek() == '%') return {c.value_name(), 0};
-  return {{}, c.decimal()};
-}
-
-// "[a, 1, b]" or "[]", with the brackets given.
-void list(Op& op, Cursor& c, std::string_view open = "[", std::string_view close = "]") {
-  c.expect(open);
-  op.lists.emplace_back();
-  if (c.accept(close)) return;
-  do op.lists.back().push_back(value_or_literal(c));
-  while (c.accept(","));
-  c.expect(close);
-}
-
-void type(Op& op, Cursor& c) { op.types.push_back(parse_type(c)); }
-
-void region_start(Cursor& c) {
-  c.expect("{");
-  c.expect_end();
-}
-
-Pipe pipe(Cursor& c) {
-  static const std::unordered_map<std::string_view, Pipe> kPipesByName = {
-      {"PIPE_S", Pipe::S},       {"PIPE_V", Pipe::V},       {"PIPE_M", Pipe::M},
-      {"PIPE_MTE1", Pipe::Mte1}, {"PIPE_MTE2", Pipe::Mte2}, {"PIPE_MTE3", Pipe::Mte3},
-      {"PIPE_FIX", Pipe::Fix},   {"PIPE_ALL", Pipe::All}};
-  c.expect("<");
-  const std::string_view name = c.word();
-  c.expect(">");
-  const auto found = kPipesByName.find(name);
-  if (found == kPipesByName.end()) c.fail("pipe '" + shown(name) + "' is not supported");
-  return found->second;
-}
 
 // true | false | 5 : i32 | 1.0e+00 : f32 | 0xFF800000 : f32
 bool constant(Op& op, Cursor& c) {
@@ -149,277 +107,6 @@ bool affine(Op& op, Cursor& c) {
   return kNoRegion;
 }
 
-// (a) : memref, or (a) [sizes] : memref
-bool pointer_cast(Op& op, Cursor& c) {
-  c.expect("(");
-  value(op, c);
-  c.expect(")");
-  if (c.peek() == '[')
-    list(op, c);
-  else
-    op.lists.emplace_back();
-  c.expect(":");
-  type(op, c);
-  c.expect_end();
-  return kNoRegion;
-}
-
-// a : T to U. The types only change what is known, not the view, so they are not read.
-bool memref_cast(Op& op, Cursor& c) {
-  value(op, c);
-  c.expect(":");
-  return kNoRegion;
-}
-
-// a to offset: [o], sizes: [...], strides: [...] : T to U
-bool reinterpret_cast_form(Op& op, Cursor& c) {
-  value(op, c);
-  c.expect("to");
-  for (const std::string_view part : {"offset", "sizes", "strides"}) {
-    c.expect(part);
-    c.expect(":");
-    list(op, c);
-    if (part != "strides") c.expect(",");
-  }
-  c.expect(":");
-  return kNoRegion;
-}
-
-// a[offsets] [sizes] [strides] {attributes} : T to U
-bool subview(Op& op, Cursor& c) {
-  value(op, c);
-  for (int i = 0; i < 3; i++) list(op, c);
-  c.skip_attributes();
-  c.expect(":");
-  type(op, c);
-  c.expect("to");
-  type(op, c);
-  c.expect_end();
-  return kNoRegion;
-}
-
-void reassociation(Op& op, Cursor& c) {
-  c.expect("[");
-  if (c.accept("]")) return;
-  do {
-    c.expect("[");
-    op.groups.emplace_back();
-    do op.groups.back().push_back(c.decimal());
-    while (c.accept(","));
-    c.expect("]");
-  } while (c.accept(","));
-  c.expect("]");
-}
-
-// a [[0, 1], [2]] {attributes} : T into U
-bool collapse_shape(Op& op, Cursor& c) {
-  value(op, c);
-  reassociation(op, c);
-  c.skip_attributes();
-  c.expect(":");
-  return kNoRegion;
-}
-
-// a [[0, 1]] output_shape [16, 1] {attributes} : T into U
-bool expand_shape(Op& op, Cursor& c) {
-  value(op, c);
-  reassociation(op, c);
-  c.expect("output_shape");
-  list(op, c);
-  c.skip_attributes();
-  c.expect(":");
-  return kNoRegion;
-}
-
-// a[bytes][sizes] : T to U
-bool view(Op& op, Cursor& c) {
-  value(op, c);
-  list(op, c);
-  list(op, c);
-  c.expect(":");
-  type(op, c);
-  c.expect("to");
-  type(op, c);
-  c.expect_end();
-  return kNoRegion;
-}
-
-// a : T -> U
-bool bitcast(Op& op, Cursor& c) {
-  value(op, c);
-  c.expect(":");
-  type(op, c);
-  c.expect("->");
-  type(op, c);
-  c.expect_end();
-  return kNoRegion;
-}
-
-// a : T -> base, index, ...
-bool metadata(Op& op, Cursor& c) { return memref_cast(op, c); }
-
-// a[i, j] {attributes} : T
-bool load(Op& op, Cursor& c) {
-  value(op, c);
-  list(op, c);
-  c.skip_attributes();
-  c.expect(":");
-  return kNoRegion;
-}
-
-// v, a[i, j] {attributes} : T
-bool store(Op& op, Cursor& c) {
-  value(op, c);
-  c.expect(",");
-  return load(op, c);
-}
-
-// (%x = a, ...): op.lists.back() holds the names, op.operands the values
-void carried(Op& op, Cursor& c) {
-  op.lists.emplace_back();
-  c.expect("(");
-  if (c.accept(")")) return;
-  do {
-    op.lists.back().push_back({c.value_name(), 0});
-    c.expect("=");
-    value(op, c);
-  } while (c.accept(","));
-  c.expect(")");
-}
-
-// %i = a to b step s iter_args(%x = v) -> (types) : i32 {. operands: a, b, s, v...; lists: [i], [x...]
-bool for_loop(Op& op, Cursor& c) {
-  op.lists.push_back({{c.value_name(), 0}});
-  c.expect("=");
-  value(op, c);
-  c.expect("to");
-  value(op, c);
-  c.expect("step");
-  value(op, c);
-  if (c.accept("iter_args")) {
-    carried(op, c);
-    c.expect("->");
-    c.balanced();
-  } else {
-    op.lists.emplace_back();
-  }
-  if (c.accept(":")) type(op, c);
-  region_start(c);
-  return kRegion;
-}
-
-// c -> (types) {
-bool if_form(Op& op, Cursor& c) {
-  value(op, c);
-  if (c.accept("->")) c.balanced();
-  region_start(c);
-  return kRegion;
-}
-
-// (%x = v, ...) : (types) -> (types) {
-bool while_loop(Op& op, Cursor& c) {
-  if (c.peek() == '(')
-    carried(op, c);
-  else
-    op.lists.emplace_back();
-  c.expect(":");
-  c.balanced();
-  c.expect("->");
-  if (c.peek() == '(')
-    c.balanced();
-  else
-    parse_type(c);
-  region_start(c);
-  return kRegion;
-}
-
-// a, b : types, or nothing
-bool yield(Op& op, Cursor& c) {
-  if (c.at_end()) return kNoRegion;
-  do value(op, c);
-  while (c.accept(","));
-  c.expect(":");
-  return kNoRegion;
-}
-
-// (c) a, b : types. The condition is the first operand.
-bool condition(Op& op, Cursor& c) {
-  c.expect("(");
-  value(op, c);
-  c.expect(")");
-  if (c.at_end()) return kNoRegion;
-  do value(op, c);
-  while (c.accept(","));
-  c.expect(":");
-  return kNoRegion;
-}
-
-// @name(a, b) : (types) -> ()
-bool call(Op& op, Cursor& c) {
-  c.expect("@");
-  op.word = c.word();
-  c.expect("(");
-  if (!c.accept(")")) {
-    do value(op, c);
-    while (c.accept(","));
-    c.expect(")");
-  }
-  c.expect(":");
-  c.balanced();
-  c.expect("->");
-  c.expect("(");
-  c.expect(")");
-  c.expect_end();
-  return kNoRegion;
-}
-
-// [<source>, <target>, <EVENT_ID0>] or [<source>, <target>, %event]
-bool flag(Op& op, Cursor& c) {
-  constexpr std::string_view kEvent = "EVENT_ID";
-  c.expect("[");
-  op.source = pipe(c);
-  c.expect(",");
-  op.target = pipe(c);
-  c.expect(",");
-  if (c.accept("<")) {
-    const std::string_view event = c.word();
-    if (event.substr(0, kEvent.size()) != kEvent) c.fail("event '" + shown(event) + "' is not supported");
-    op.operands.push_back({{}, Cursor(event.substr(kEvent.size()), c.line()).decimal()});
-    c.expect(">");
-  } else {
-    value(op, c);
-  }
-  c.expect("]");
-  c.expect_end();
-  return kNoRegion;
-}
-
-bool barrier(Op& op, Cursor& c) {
-  c.expect("[");
-  op.source = pipe(c);
-  c.expect("]");
-  c.expect_end();
-  return kNoRegion;
-}
-
-// [<CUBE>, <source>, <target>] flag = n ffts_base_addr = %a sync_instr_mode = <...>
-bool block_flag(Op& op, Cursor& c) {
-  c.expect("[");
-  c.expect("<");
-  op.word = c.word();
-  c.expect(">");
-  c.expect(",");
-  op.source = pipe(c);
-  c.expect(",");
-  op.target = pipe(c);
-  c.expect("]");
-  c.expect("flag");
-  c.expect("=");
-  op.operands.push_back(value_or_literal(c));
-  op.integer = c.rest().find("INTER_BLOCK_SYNCHRONIZATION") != std::string_view::npos;
-  return kNoRegion;
-}
-
 bool index_result(Op&, Cursor& c) {
   c.expect("->");
   if (const ir::Type t = parse_type(c); t.element != Element::I64) c.fail("expected an i64 result");
@@ -458,9 +145,9 @@ bool pointer_element(Op& op, Cursor& c) {
   return kNoRegion;
 }
 
-const std::unordered_map<std::string_view, Form>& forms() {
-  static const std::unordered_map<std::string_view, Form> kForms = [] {
-    std::unordered_map<std::string_view, Form> table = {
+const Forms& forms() {
+  static const Forms kForms = [] {
+    Forms table = {
         {"arith.constant", constant},
         {"arith.select", select},
         {"arith.cmpi", compare},
@@ -468,33 +155,8 @@ const std::unordered_map<std::string_view, Form>& forms() {
         {"affine.apply", affine},
         {"affine.min", affine},
         {"affine.max", affine},
-        {"memref.cast", memref_cast},
-        {"memref.reinterpret_cast", reinterpret_cast_form},
-        {"memref.subview", subview},
-        {"memref.collapse_shape", collapse_shape},
-        {"memref.expand_shape", expand_shape},
-        {"memref.view", view},
-        {"memref.extract_strided_metadata", metadata},
-        {"memref.load", load},
-        {"memref.store", store},
-        {"scf.for", for_loop},
-        {"scf.if", if_form},
-        {"scf.while", while_loop},
-        {"scf.yield", yield},
-        {"scf.condition", condition},
-        {"return", yield},
-        {"func.return", yield},
-        {"call", call},
-        {"func.call", call},
-        {"hivm.hir.bitcast", bitcast},
-        {"hivm.hir.pointer_cast", pointer_cast},
         {"hivm.hir.get_block_idx", index_result},
         {"hivm.hir.get_sub_block_idx", index_result},
-        {"hivm.hir.set_flag", flag},
-        {"hivm.hir.wait_flag", flag},
-        {"hivm.hir.pipe_barrier", barrier},
-        {"hivm.hir.sync_block_set", block_flag},
-        {"hivm.hir.sync_block_wait", block_flag},
         {"hivm.hir.set_mask_norm", nothing},
         {"hivm.hir.set_ffts_base_addr", one_value},
         // These only feed device_print.
@@ -519,6 +181,8 @@ const std::unordered_map<std::string_view, Form>& forms() {
           "arith.sitofp", "arith.uitofp", "arith.fptosi", "arith.truncf", "arith.extf"}) {
       table[name] = conversion;
     }
+    add_view_forms(table);
+    add_control_forms(table);
     return table;
   }();
   return kForms;
