@@ -59,7 +59,8 @@ def test_by_default_everything_stays(folder: Path, world: World) -> None:  # noq
 def test_the_winners_alone(folder: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     """FR-18."""
     monkeypatch.setenv("TRITON_ASCEND_TUNE_KEEP", "winner")
-    made = tuner(world, add_kernel, blocks(*TIMES), cache_results=True)
+    monkeypatch.setenv("TRITON_CACHE_AUTOTUNING", "1")
+    made = tuner(world, add_kernel, blocks(*TIMES))
     assert add(made).settings["BLOCK"] == 32
     assert left() == {32}
     assert add(made).settings["BLOCK"] == 32 and len(list(folder.rglob("*.tune.json"))) == 4  # the results stay

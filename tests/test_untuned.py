@@ -51,21 +51,23 @@ def test_the_first_that_compiles_is_launched_and_kept(untuned: Any, timed: World
     assert made.best_config is made.configs[1] and not hasattr(made, "bench_time") and made.nargs is None
 
 
-def test_what_is_stored_comes_first(untuned: Any, timed: World) -> None:
+def test_what_is_stored_comes_first(untuned: Any, timed: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """FR-57: a server launches what an earlier process has tuned."""
-    add(tuner(timed, add_kernel, blocks(16, 32, 64), cache_results=True))
+    monkeypatch.setenv("TRITON_CACHE_AUTOTUNING", "1")
+    add(tuner(timed, add_kernel, blocks(16, 32, 64)))
     timed.log.clear()
-    made, launch = untuned(blocks(16, 32, 64), cache_results=True)
+    made, launch = untuned(blocks(16, 32, 64))
     triton_ascend_tune.options(fallback=triton.Config({"BLOCK": 128}))(made)
     assert launch().settings["BLOCK"] == 32
     assert launch(n=128).settings["BLOCK"] == 128  # nothing is stored for this one
     assert timed.logged("launch") == [32, 128]
 
 
-def test_of_some_that_are_stored_the_best(untuned: Any, timed: World) -> None:
-    add(tuner(timed, add_kernel, blocks(16, 64), cache_results=True))
+def test_of_some_that_are_stored_the_best(untuned: Any, timed: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_CACHE_AUTOTUNING", "1")
+    add(tuner(timed, add_kernel, blocks(16, 64)))
     timed.log.clear()
-    _, launch = untuned(blocks(16, 32, 64), cache_results=True)
+    _, launch = untuned(blocks(16, 32, 64))
     assert launch().settings["BLOCK"] == 64 and timed.logged("launch") == [64]
 
 
