@@ -1,15 +1,17 @@
-"""What ``configs=[]`` finds for the three examples, beside a dense grid search and the wheel's own AutoTilingTuner.
+"""What ``configs=[]`` finds for the examples, beside a dense grid search and the wheel's own AutoTilingTuner.
 
 To be run on the simulated CANN (``triton-ascend-tune sim run -- python benchmarks/candidates.py``). Each side tunes in
 a fresh process, with a compile cache of its own that is empty before. The dense
 grid then measures its own candidates and both winners in one race, so that all times in a row were taken under the same
-conditions. The dense grid is tiles times multi-buffering on and off.
+conditions. The dense grid is tiles times multi-buffering on and off. The matmul is told the values of its one constexpr
+that is no tile, as it would be with any tuner; its grid is every tile of powers of two whose sum fits into L0C.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import itertools
 import json
 import math
 import os
@@ -21,13 +23,16 @@ import time
 from typing import Any
 
 HERE = pathlib.Path(__file__).resolve().parent
-#: Example -> its kernel, the tuned parameter, and the length that it cuts.
-EXAMPLES = {
-    "01_vector_add": ("add_kernel", "BLOCK", 1_000_003),
-    "02_softmax": ("softmax_kernel", "ROWS", 1024),
-    "03_layer_norm": ("layer_norm_kernel", "BLOCK", 3000),
+#: Example -> its kernel, and the tuned parameter with the length that it cuts; None for the matmul.
+EXAMPLES: dict[str, tuple[str, tuple[str, int] | None]] = {
+    "01_vector_add": ("add_kernel", ("BLOCK", 1_000_003)),
+    "02_softmax": ("softmax_kernel", ("ROWS", 1024)),
+    "03_layer_norm": ("layer_norm_kernel", ("BLOCK", 3000)),
+    "04_matmul": ("matmul_kernel", None),
 }
+HINTS = {"04_matmul": {"GROUP_M": [1, 4]}}
 CORES = 40
+L0C_FLOATS = 128 * 1024 // 4
 
 
 def dense_sizes(length: int) -> list[int]:
@@ -44,8 +49,17 @@ def dense_sizes(length: int) -> list[int]:
 
 def dense_settings(example: str) -> list[dict[str, Any]]:
     """The dense grid of one example: every size with multi-buffering on and off."""
-    _, parameter, length = EXAMPLES[example]
-    return [{parameter: size, "multibuffer": double} for size in dense_sizes(length) for double in (True, False)]
+    cut = EXAMPLES[example][1]
+    if cut is None:
+        powers = [16, 32, 64, 128, 256, 512]
+        tiles = [
+            {"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 1}
+            for m, n, k in itertools.product(powers, powers, powers)
+            if m * n <= L0C_FLOATS
+        ]
+    else:
+        tiles = [{cut[0]: size} for size in dense_sizes(cut[1])]
+    return [{**tile, "multibuffer": double} for tile in tiles for double in (True, False)]
 
 
 def tune(example: str, side: str, extra: list[dict[str, Any]]) -> dict[str, Any]:
@@ -67,7 +81,8 @@ def tune(example: str, side: str, extra: list[dict[str, Any]]) -> dict[str, Any]
         keys = ["n_rows", "n_columns"] if example == "02_softmax" else keys
         tuned = triton.autotune(configs=[], key=keys, hints={"enable_ascend_autotune": True})(given.fn)
     else:
-        tuned = triton.autotune(configs=[], key=keys)(given.fn)
+        hints = {"hints": HINTS[example]} if example in HINTS else {}
+        tuned = triton.autotune(configs=[], key=keys, **hints)(given.fn)
     setattr(module, kernel_name, tuned)
     start = time.perf_counter()
     try:
@@ -169,6 +184,7 @@ def compare(example: str) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("examples", nargs="*", help=f"of {', '.join(EXAMPLES)}; all where none is given")
     parser.add_argument("--json", metavar="FILE", help="also write the figures to FILE")
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -181,7 +197,7 @@ def main() -> None:
     print("simulated CANN: times are not those of any real device")
     head = ("compiled", "failed", "tuning s", "winner us", "/ dense")
     print(f"{'example':14} {'side':6} {head[0]:>8} {head[1]:>7} {head[2]:>9} {head[3]:>10} {head[4]:>8}  winner")
-    for example in EXAMPLES:
+    for example in options.examples or EXAMPLES:
         results[example] = found = compare(example)
         for side in ("ours", "wheel", "dense"):
             row = found[side]
