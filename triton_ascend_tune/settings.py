@@ -193,16 +193,7 @@ def winners() -> int | None:
 
 def compile_timeout() -> float | None:
     """Seconds after which a compiler is killed; None: never."""
-    value = _read(COMPILE_TIMEOUT)
-    if not value:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = 0.0
-    if not 0.0 < seconds < float("inf"):
-        raise _illegal(COMPILE_TIMEOUT, value, ["above 0"], "a number of seconds,")
-    return seconds
+    return _seconds(COMPILE_TIMEOUT)
 
 
 def isolate() -> bool:
@@ -235,10 +226,7 @@ def stages_hook() -> Any:
 
 def busy() -> str:
     """What a launch does while another thread tunes the same thing: ``WAIT`` or ``FIRST``."""
-    value = _read(BUSY) or WAIT
-    if value not in (WAIT, FIRST):
-        raise _illegal(BUSY, value, (WAIT, FIRST))
-    return value
+    return _one_of(BUSY, WAIT, FIRST)
 
 
 def measure() -> bool:
@@ -248,24 +236,12 @@ def measure() -> bool:
 
 def keep() -> str:
     """Whose compiled files stay in Triton's cache after a tuning: ``ALL`` or ``WINNER``."""
-    value = _read(KEEP) or ALL
-    if value not in (ALL, WINNER):
-        raise _illegal(KEEP, value, (ALL, WINNER))
-    return value
+    return _one_of(KEEP, ALL, WINNER)
 
 
 def tuning_seconds() -> float | None:
     """After how many seconds a tuning proposes no further candidates; None: no limit."""
-    value = _read(SECONDS)
-    if not value:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = -1.0
-    if not 0 < seconds < float("inf"):
-        raise _illegal(SECONDS, value, ["more than 0"], "a number,")
-    return seconds
+    return _seconds(SECONDS)
 
 
 def spreads_blocks() -> bool:
@@ -319,6 +295,26 @@ def _count(variable: str) -> int | None:
     if not value.isdigit() or int(value) < 1:
         raise _illegal(variable, value, ["1 and more"], "a whole number,")
     return int(value)
+
+
+def _seconds(variable: str) -> float | None:
+    value = _read(variable)
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < float("inf"):
+        raise _illegal(variable, value, ["more than 0"], "a number of seconds,")
+    return seconds
+
+
+def _one_of(variable: str, default: str, *others: str) -> str:
+    value = _read(variable) or default
+    if value not in (default, *others):
+        raise _illegal(variable, value, (default, *others))
+    return value
 
 
 def _boolean(variable: str, default: bool) -> bool:
