@@ -6,38 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from isolation_kernels import KERNELS
 
 #: Three kernels, tuned: a helper function, an argument that is None, and options; two loops; a cube unit's product.
-PROGRAM = """
+SET_UP = """
 import hashlib, os, pathlib, sys
 import torch, triton
 import triton.language as tl
 from triton_ascend_tune import compiler_process
 if faults := os.environ.get("FAULTS"):
     compiler_process._PROGRAM = faults + "; " + compiler_process._PROGRAM  # in the compilers' processes alone
+"""
 
-@triton.jit
-def scaled(x, K: tl.constexpr):
-    return tl.exp(x) * K
-
-@triton.autotune(configs=[triton.Config({"BLOCK": b, "multibuffer": m}) for b in (256, 512) for m in (True, False)],
-                 key=["n"])
-@triton.jit
-def elementwise(x, bias, out, n, K: tl.constexpr, BLOCK: tl.constexpr):
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    value = scaled(tl.load(x + i, mask=i < n), K)
-    if bias is not None:
-        value += tl.load(bias + i, mask=i < n)
-    tl.store(out + i, value, mask=i < n)
-
-@triton.autotune(configs=[triton.Config({"BM": 32, "BN": 64, "BK": b}) for b in (32, 64)], key=["K"])
-@triton.jit
-def matmul(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    i, j = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
-    r, acc = tl.arange(0, BK), tl.zeros((BM, BN), tl.float32)
-    for k in range(0, K, BK):
-        acc += tl.dot(tl.load(a + i[:, None] * K + (k + r)[None, :]), tl.load(b + (k + r)[:, None] * N + j[None, :]))
-    tl.store(c + i[:, None] * N + j[None, :], acc.to(tl.float16))
+MEASURE = """
+elementwise = triton.autotune(
+    configs=[triton.Config({"BLOCK": b, "multibuffer": m}) for b in (256, 512) for m in (True, False)], key=["n"]
+)(elementwise)
+matmul = triton.autotune(configs=[triton.Config({"BM": 32, "BN": 64, "BK": b}) for b in (32, 64)], key=["K"])(matmul)
 
 n = 4000
 x, out = torch.rand(n), torch.empty(n, device="npu")
@@ -64,6 +49,7 @@ report({
     ],
 })
 """
+PROGRAM = SET_UP + KERNELS + MEASURE
 
 #: What a process that compiles runs first: libtriton's passes end it for tiles of 512.
 ABORT_IN_LIBTRITON = """\

@@ -9,12 +9,13 @@ import importlib.metadata
 from typing import Any
 
 import pytest
+from isolation_kernels import KERNELS
 
 pytestmark = pytest.mark.stock
 
 TRITON = tuple(int(part) for part in importlib.metadata.version("triton").split(".")[:2])
 
-PREAMBLE = """
+SET_UP = """
 import os, pathlib, re
 import torch, triton, triton.language as tl
 from triton.backends.compiler import GPUTarget
@@ -28,27 +29,9 @@ class Driver:
     def get_benchmarker(self): return None
 
 driver.set_active(Driver())
+"""
 
-@triton.jit
-def scaled(x, K: tl.constexpr):
-    return tl.exp(x) * K
-
-@triton.jit
-def elementwise(x, bias, out, n, K: tl.constexpr, BLOCK: tl.constexpr):
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    value = scaled(tl.load(x + i, mask=i < n), K)
-    if bias is not None:
-        value += tl.load(bias + i, mask=i < n)
-    tl.store(out + i, value, mask=i < n)
-
-@triton.jit
-def matmul(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    i, j = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
-    r, acc = tl.arange(0, BK), tl.zeros((BM, BN), tl.float32)
-    for k in range(0, K, BK):
-        acc += tl.dot(tl.load(a + i[:, None] * K + (k + r)[None, :]), tl.load(b + (k + r)[:, None] * N + j[None, :]))
-    tl.store(c + i[:, None] * N + j[None, :], acc.to(tl.float16))
-
+COMPILE = """
 @triton.jit
 def described(x, out, M, N, BM: tl.constexpr, BN: tl.constexpr):
     source = tl.make_tensor_descriptor(x, [M, N], [N, 1], [BM, BN])
@@ -94,6 +77,7 @@ def differences(first, second):
         and not (name.endswith(".ttir") and nameless(first[name].decode()) == nameless(second[name].decode()))
     )
 """
+PREAMBLE = SET_UP + KERNELS + COMPILE
 
 
 def test_kernels_and_metadata_are_the_same(run_program: Any) -> None:
