@@ -15,7 +15,7 @@ from triton.compiler.errors import CompilationError
 from triton.runtime.errors import OutOfResources
 from tuning_fakes import HAS_KNOBS, World, add, add_kernel, blocks, torch, triton, tuner, world  # noqa: F401
 
-from triton_ascend_tune import identity, once
+from triton_ascend_tune import identity, once, turns
 from triton_ascend_tune.failures import NoCandidateError
 from triton_ascend_tune.values import Status
 
@@ -436,3 +436,15 @@ def test_a_record_can_be_read_by_people(timed: World, tmp_path: Path) -> None:
     assert {content["kernel"] for content in times} == {"add_kernel"}
     assert any(content["config"].startswith("BLOCK: 32") for content in times)
     assert all(path.name.startswith("add_kernel.") for path in records(tmp_path))
+
+
+def test_what_is_stored_is_taken_without_a_turn(timed: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is a lock made in a folder that may be there to be read alone."""
+    monkeypatch.setenv("TRITON_CACHE_AUTOTUNING", "1")
+    add(tuner(timed, add_kernel, blocks(16, 32)))
+    monkeypatch.setattr(turns, "turn", lambda *_: pytest.fail("it waits for its turn"))
+    second = tuner(timed, add_kernel, blocks(16, 32))
+    add(second)
+    assert second.best_config.kwargs == {"BLOCK": 32} and not hasattr(second, "bench_time")
+    with pytest.raises(pytest.fail.Exception, match="waits for its turn"):
+        add(tuner(timed, add_kernel, blocks(16, 32, 64)))

@@ -44,12 +44,14 @@ class Memory:
     def keeps_times(self) -> bool:
         return self.store is not None
 
-    def turn(self, plan: str) -> AbstractContextManager[None]:
+    def turn(self, plan: str, candidates: Sequence[Candidate]) -> AbstractContextManager[None]:
         """Keeps other processes from tuning the same thing meanwhile; waits for them first, and knows their results.
 
-        Not with the fixed ``plan``: its kernels may wait for the very process that would wait for the turn.
+        There is nothing to wait for where the choice among ``candidates`` is stored. Not with the fixed ``plan``: its
+        kernels may wait for the very process that would wait for the turn.
         """
-        path = self.store.lock() if self.store is not None and plan != "fixed" else None
+        waits = self.store is not None and plan != "fixed" and self.winner(candidates) is None
+        path = self.store.lock() if self.store is not None and waits else None
         return turns.if_possible(path, turns.TUNING_PATIENCE_S, f"tuning kernel {self.kernel}")
 
     def times(self, candidates: Sequence[Candidate]) -> dict[int, Outcome]:

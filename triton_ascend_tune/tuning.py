@@ -96,7 +96,7 @@ def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Pl
         one_by_one=do_bench is not None or (protocol.plan, protocol.method) == ("classic", settings.EVENT),
         resumable=do_bench is None and (protocol.plan, protocol.method) == ("race", settings.EVENT),
     )
-    with memory.turn(protocol.plan):
+    with memory.turn(protocol.plan, candidates):
         settled = contest.settle(candidates, memory, steps, stages, pruned.proposal)
         if pruned.proposal is not None:
             settled = rounds.go_on(settled, pruned.proposal, memory, steps, stages)
