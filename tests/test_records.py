@@ -155,7 +155,9 @@ def test_different_values_have_different_texts() -> None:
     assert len({canonical(value) for value in values}) == len(values)
 
 
-@pytest.mark.parametrize("value", [object(), f"x={object()!r}", [lambda: 0], {"f": print}])
+@pytest.mark.parametrize(
+    "value", [object(), f"x={object()!r}", [lambda: 0], {"f": print}], ids=["object", "text", "list", "dict"]
+)
 def test_what_differs_between_processes_is_refused(value: Any) -> None:
     with pytest.raises(NotStorableError):
         canonical(value)
