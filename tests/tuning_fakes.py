@@ -39,6 +39,8 @@ from triton_ascend_tune.values import Conditions, Protocol, Samples, Stage
 #: Whether the installed Triton has ``triton.knobs`` (3.4 and newer).
 HAS_KNOBS = hasattr(triton, "knobs")
 SAMPLES = 5
+#: What blocks take in many tests, in ms.
+TIMES = {16: 3.0, 32: 1.0, 64: 2.0}
 
 
 class StockTuner(Autotuner):
