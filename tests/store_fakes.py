@@ -16,6 +16,12 @@ def records(tmp_path: Path) -> list[Path]:
     return list((tmp_path / "triton").rglob("*.tune.json"))
 
 
+def measured(world: World) -> set[int]:
+    """The blocks that were launched more often than a program's own call does."""
+    launches = world.logged("launch")
+    return {block for block in launches if launches.count(block) > 1}
+
+
 def another_process(world: World, *sizes: int, configs: Any = None, kernel: Any = add_kernel, **options: Any) -> Any:
     """A tuner that has nothing in memory, and that keeps its results on disk."""
     store.failures.forget()
