@@ -29,6 +29,25 @@ def report(value):
         _json.dump(value, _file)
 """
 
+#: Put in front of every program of ``profile``: a profiler and a kernel to launch.
+_PROFILING = """
+import os, struct, threading
+from prof_calls import *
+prof = Profiler(os.environ["PROF_FOLDER"])
+with open(os.environ["KERNEL"], "rb") as file:
+    vadd = prof.register(file.read(), b"vadd")
+N, BLOCKS = 16384, 16
+x, y, out = (prof.malloc(4 * N) for _ in range(3))
+arguments = struct.pack("<6Q4i", 0, 0, 0, x, y, out, N, BLOCKS, 1, 1)
+def launch(name=None, stream=None, node=True):
+    begin = prof.host_ns()
+    prof.launch(vadd, BLOCKS, arguments, stream)
+    if name:
+        prof.report_launch(name, begin, prof.host_ns(), threading.get_native_id(), node)
+def kernels(lines):
+    return [[t["name"], t["type"], t["core"], t["blocks"]] for t in lines[1:] if t["kind"] == "kernel"]
+"""
+
 
 @pytest.fixture(scope="session")
 def sdk(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -82,3 +101,22 @@ def run_on_sim(sim_env: dict[str, str], tmp_path_factory: pytest.TempPathFactory
         return json.loads(answer.read_text()) if answer.exists() else None
 
     return run
+
+
+@pytest.fixture(scope="session")
+def vadd(sdk: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The object file of a vector add."""
+    from hivm_fixtures import modules
+
+    folder = tmp_path_factory.mktemp("kernel")
+    (folder / "vadd.mlir").write_bytes(modules()["vadd_fp32_B1024"])
+    subprocess.run([sdk / "bin" / "hivmc", folder / "vadd.mlir", "-o", folder / "vadd"], check=True, timeout=60)
+    return folder / "vadd.o"
+
+
+@pytest.fixture
+def profile(run_on_sim: RunOnSim, vadd: Path, tmp_path: Path) -> RunOnSim:
+    """``profile(code, VARIABLE="value")`` is ``run_on_sim`` behind ``_PROFILING``; profiles are written to
+    ``tmp_path``."""
+    variables = {"PYTHONPATH": str(Path(__file__).parent), "KERNEL": str(vadd), "PROF_FOLDER": str(tmp_path)}
+    return lambda code, **env: run_on_sim(_PROFILING + code, env={**variables, **env})
