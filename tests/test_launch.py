@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from triton_ascend_tune.launch import ConflictError, explain_missing, merge, named_arguments
+from triton_ascend_tune.launch import ConflictError, merge, named_arguments
 
 OPTIONS = {"BLOCK": 64, "num_warps": 4, "num_stages": 2}
 
@@ -26,11 +26,3 @@ def test_an_argument_in_both_is_a_conflict(kind: type[Exception]) -> None:
 
 def test_surplus_arguments_are_left_to_the_kernel() -> None:
     assert named_arguments(["a", "b"], (1, 2, 3)) == {"a": 1, "b": 2}
-
-
-def test_missing_arguments_are_explained_and_other_errors_left_alone() -> None:
-    error = TypeError("dynamic_func() missing 1 required positional argument: 'BLOCK'")
-    explained = explain_missing(error, "add", ["x", "BLOCK"], ["x"])
-    assert "kernel add lacks BLOCK" in str(explained)
-    assert "`configs`" in str(explained)
-    assert explain_missing(error, "add", ["x"], ["x"]) is error

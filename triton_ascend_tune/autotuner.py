@@ -25,9 +25,9 @@ from typing import Any, ClassVar
 from triton_ascend_tune import dispatch, generate, settings
 from triton_ascend_tune.key import Key, unknown_names
 from triton_ascend_tune.key_mapping import ATTRIBUTE as MAPS
-from triton_ascend_tune.launch import Call, explain_missing, merge, named_arguments
+from triton_ascend_tune.launch import Call, merge, named_arguments
 from triton_ascend_tune.plan import Place, Plan
-from triton_ascend_tune.stock import heuristics_below, is_default, resets_a_lone_survivor
+from triton_ascend_tune.stock import is_default, resets_a_lone_survivor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -339,14 +339,13 @@ class Tuner:
     def _run(self, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
         try:
             return self.fn.run(*args, **keywords)
-        except TypeError as error:
-            required = self._plan.required() if self._plan is not None else ()
-            given = {*named_arguments(self.arg_names, args), *keywords, *heuristics_below(self.fn)}
-            why_not = self._request.why_not if self._request is not None else ""
-            explained = explain_missing(error, self.base_fn.__name__, required, given, why_not)
-            if explained is error:
+        except (TypeError, KeyError) as error:
+            from triton_ascend_tune import unbound
+
+            told = unbound.explained(error, self, args, keywords)
+            if told is error:
                 raise
-            raise explained from error
+            raise told from error
 
 
 @functools.cache

@@ -56,22 +56,6 @@ def named_arguments(names: Sequence[str], args: Sequence[Any]) -> dict[str, Any]
     return dict(zip(names, args))
 
 
-def explain_missing(
-    error: TypeError, kernel: str, required: Collection[str], given: Collection[str], why_not: str = ""
-) -> TypeError:
-    """``error``, unless arguments without a default were neither passed nor configured: then one that says so.
-
-    ``why_not``: why no candidates were proposed for them.
-    """
-    missing = [name for name in required if name not in given]
-    if not missing:
-        return error
-    return TypeError(
-        f"kernel {kernel} lacks {', '.join(missing)}: neither passed by the call nor set by a config. "
-        f"Pass it, or give `configs` that set it.{why_not and ' No candidates were proposed: '}{why_not}"
-    )
-
-
 def kernel_name(kernel: Any) -> str | None:
     """What the device calls a compiled kernel; None if it does not say. Ascend's has its type in ``name`` as well."""
     metadata = getattr(kernel, "metadata", None)
