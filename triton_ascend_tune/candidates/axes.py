@@ -17,6 +17,7 @@ from triton_ascend_tune.candidates import symbol
 from triton_ascend_tune.candidates.drafts import Draft, different_dims, drafts_of
 from triton_ascend_tune.candidates.lengths import is_length, length_of
 from triton_ascend_tune.candidates.read import Reader
+from triton_ascend_tune.candidates.scalars import scalars_of
 from triton_ascend_tune.candidates.symbol import DATA, ITERATION, LANE, OPERATION, PARAM, PID, PROGRAMS, Atom, Poly
 from triton_ascend_tune.candidates.trace import Bound, Items, Known, Note, Thing, Trace, Value
 
@@ -29,9 +30,9 @@ class Axis:
 
     ``length``: its elements, over the kernel's arguments; None if that could not be told. ``split``, ``tiling``: the
     parameters described above. ``whole``: a parameter that nothing moves along the axis, so that it must cover all of
-    it. ``tile``: elements per ``arange``. ``contiguous``: whether neighbours on it are neighbours in memory.
-    ``reduced``: whether it is summed (or the like) away. ``grid_dim``: the grid dimension whose programs walk it.
-    ``dealt``: programs take turns, so that a tile may have any size whatever the grid.
+    it. ``tile``: elements per ``arange``, 1 where one after the other is taken. ``contiguous``: whether neighbours
+    on it are so in memory. ``reduced``: whether it is summed (or the like) away. ``grid_dim``: the grid dimension
+    whose programs walk it. ``dealt``: programs take turns, so that a tile may have any size whatever the grid.
     """
 
     name: str
@@ -317,26 +318,20 @@ class _Axes:
         return kept
 
     def _scalar_axes(self, walked: set[int | None]) -> list[Axis]:
-        """Axes on which a program takes one element at a time: ``row = pid``, or a loop from there."""
-        found: dict[int, Axis] = {}
-        for monomial in self.unclaimed:
-            deep = {atom for each in monomial for atom in each.deep}
-            for dim in sorted(int(atom.name) for atom in deep if atom.kind == PID):
-                if dim in walked or dim in found:
-                    continue
-                loops = [
-                    loop
-                    for loop in self.trace.loops.values()
-                    if loop.start is not None and symbol.Atom(PID, str(dim)) in loop.start.deep
-                ]
-                stops = [
-                    loop.stop
-                    for loop in loops
-                    if loop.stop is not None and is_length(loop.stop, self.trace, self.tunables)
-                ]
-                length = stops[0] if len(set(stops)) == 1 else None
-                found[dim] = Axis("", length, grid_dim=dim, dealt=bool(loops))
-        return [found[dim] for dim in sorted(found)]
+        """Axes on which a program takes one element at a time."""
+        found = scalars_of(self.unclaimed, self.trace, self.tunables, walked)
+        return [
+            Axis(
+                name="",
+                length=each.length,
+                split=each.split,
+                tile=None if each.split is None else symbol.number(1),
+                grid_dim=each.grid_dim,
+                dealt=each.dealt,
+                line=each.line,
+            )
+            for each in found
+        ]
 
     def _note_gaps(self, axes: Sequence[Axis], unmapped: Sequence[str]) -> None:
         for axis in axes:

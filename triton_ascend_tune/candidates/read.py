@@ -260,7 +260,7 @@ class Reader(Reading):
         elif not isinstance(op, (ast.Lt, ast.LtE)):
             return
         slack = symbol.number(1 if isinstance(op, (ast.LtE, ast.GtE)) else 0)
-        for bound in _conjuncts(right.poly):
+        for bound in symbol.conjuncts(right.poly):
             difference = left.poly - bound - slack
             self.note_bounds(difference, "mask", line)
 
@@ -347,14 +347,6 @@ def _function_name(node: ast.expr) -> str:
 
 def _as_load(target: ast.expr) -> ast.expr:
     return ast.Name(target.id, ast.Load()) if isinstance(target, ast.Name) else target
-
-
-def _conjuncts(poly: Poly) -> list[Poly]:
-    """``x < min(a, b)`` says ``x < a`` and ``x < b``."""
-    single = poly.single
-    if single is not None and single.kind == symbol.OPERATION and single.name == "min":
-        return [each for operand in single.operands for each in _conjuncts(operand)]
-    return [poly]
 
 
 def _compared(op: ast.cmpop, a: Any, b: Any) -> bool | None:

@@ -192,6 +192,8 @@ class Reading:
         """``difference < 0``: for each lane in it, what is on the lane's side is the index, the rest the length."""
         if self._quiet:
             return
+        if not difference.has(LANE, DATA):
+            self._note_scalar(difference)
         for lanes, coefficient in difference.terms:
             lane = next((atom for atom in lanes if atom.kind == LANE), None)
             if lane is None or len(lanes) != 1 or coefficient < 1:
@@ -199,6 +201,14 @@ class Reading:
             index = Poly(tuple(term for term in difference.terms if _walks(*term)))
             if {atom for atom in index.deep if atom.kind == LANE} == {lane}:  # not a comparison of two indices
                 self.trace.bounds.append(Bound(lane, index, index - difference, source, line))
+
+    def _note_scalar(self, difference: Poly) -> None:
+        """The bound of an index that is one number; whether it is inside or outside that is asked, it says the same."""
+        index = Poly(tuple(term for term in difference.terms if _walks(*term)))
+        if index.terms and all(coefficient < 0 for _, coefficient in index.terms):
+            index, difference = -index, -difference - symbol.number(1)
+        if index.has(symbol.PID):
+            self.trace.scalars.append((index, index - difference))
 
 
 def _walks(monomial: tuple[Atom, ...], coefficient: int) -> bool:

@@ -229,6 +229,14 @@ def ceil_div_of(atom: Atom) -> tuple[Poly, Poly] | None:
     return top - bottom + number(1), bottom
 
 
+def conjuncts(poly: Poly) -> list[Poly]:
+    """``x < min(a, b)`` says ``x < a`` and ``x < b``."""
+    single = poly.single
+    if single is not None and single.kind == OPERATION and single.name == "min":
+        return [each for operand in single.operands for each in conjuncts(operand)]
+    return [poly]
+
+
 def evaluate(poly: Poly, values: Mapping[str, int]) -> int | None:
     """The value where ``values`` gives all arguments in it; None otherwise, and for what depends on the launch."""
     total = 0

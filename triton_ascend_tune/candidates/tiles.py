@@ -269,6 +269,8 @@ def _cost(
     iterations = 1.0
     for axis in analysis.axes:
         length = analysis.size(axis)
+        if length is not None and axis.split and axis.tile is not None and axis.tile.constant == 1:
+            iterations *= min(values.get(axis.split, length), length)  # one element after the other
         if not axis.tiling or length is None:
             continue
         tile = values.get(axis.tiling, 1)

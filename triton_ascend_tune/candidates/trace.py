@@ -139,10 +139,14 @@ class Note:
 
 @dataclass
 class Trace:
-    """Everything found, in the order of the source. ``lanes``: extent of each; ``joined``: lanes of one dimension."""
+    """Everything found, in the order of the source. ``lanes``: extent of each; ``joined``: lanes of one dimension.
+
+    ``scalars``: ``index < length`` of indices that programs and iterations move, but no lanes walk.
+    """
 
     accesses: list[Access] = field(default_factory=list)
     bounds: list[Bound] = field(default_factory=list)
+    scalars: list[tuple[Poly, Poly]] = field(default_factory=list)
     reduced: list[tuple[Lanes, int]] = field(default_factory=list)
     joined: list[Lanes] = field(default_factory=list)
     dots: list[Dot] = field(default_factory=list)
