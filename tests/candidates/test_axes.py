@@ -2,42 +2,17 @@
 
 from __future__ import annotations
 
-from types import ModuleType, SimpleNamespace
-from typing import Any
+from types import ModuleType
 
+import product_idioms
 import public_idioms
 import pytest
 import worked_examples
+from kernel_calls import arguments
 
 from triton_ascend_tune.candidates.axes import Analysis, analyse
 
-CASES = [(module, name) for module in (worked_examples, public_idioms) for name in module.AXES]
-_LENGTH = 1000
-_UNIT_STRIDES = {"sak", "sbn", "scn"}
-
-
-def arguments(kernel: Any, module: ModuleType, dtype: str = "torch.float32") -> dict[str, Any]:
-    """A call: lower-case names that are used as pointers get a tensor, the others numbers; constexprs are left out."""
-    import ast
-
-    pointers = set()
-    for node in ast.walk(kernel.parse()):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in _MEMORY and node.args:
-            pointers.update(name.id for name in ast.walk(node.args[0]) if isinstance(name, ast.Name))
-    given: dict[str, Any] = {}
-    for place, parameter in enumerate(kernel.params):
-        if parameter.is_constexpr:
-            continue
-        if parameter.name in _TENSORS:
-            given[parameter.name] = SimpleNamespace(dtype=dtype)
-        else:
-            given[parameter.name] = 1 if parameter.name in _UNIT_STRIDES else _LENGTH + place
-    return {**given, **module.PASSED.get(kernel.__name__, {})}
-
-
-_MEMORY = {"load", "store", "make_block_ptr", "atomic_add", "_masked"}
-_TENSORS = {"a", "b", "c", "g", "o", "q", "k", "v", "x", "w", "src", "dst", "vec", "out", "gate", "up", "logits"}
-_TENSORS |= {"labels", "loss", "packed", "cache", "table", "cos", "sin", "starts"}
+CASES = [(module, name) for module in (worked_examples, public_idioms, product_idioms) for name in module.AXES]
 
 
 def analysed(module: ModuleType, name: str) -> Analysis:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import public_idioms
+import product_idioms
 import worked_examples
-from test_axes import arguments
+from kernel_calls import arguments
 
 from triton_ascend_tune.candidates import hardware, rescue
 from triton_ascend_tune.candidates.axes import Analysis, analyse
@@ -44,7 +44,7 @@ def test_what_moves_in_loops_is_doubled_apart() -> None:
 
 
 def test_products_are_in_the_cubes_memories() -> None:
-    _, footprint = model(public_idioms.matmul_persistent, public_idioms)
+    _, footprint = model(product_idioms.matmul_persistent, product_idioms)
     need = footprint.estimate({"BM": 256, "BN": 256, "BK": 64})
     assert (need.ub, need.l0c) == (0, 256 * KIB)
     assert need.overflow(A2).startswith("L0C: needs about 256 KiB")

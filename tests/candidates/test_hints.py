@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import worked_examples
-from test_axes import arguments
+from kernel_calls import arguments
 
 from triton_ascend_tune.candidates import hints
 from triton_ascend_tune.candidates.axes import analyse

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import public_idioms
+import product_idioms
 import pytest
 import worked_examples
-from test_axes import arguments
+from kernel_calls import arguments
 
 from triton_ascend_tune.candidates import hardware, tiles
 from triton_ascend_tune.candidates.axes import analyse
@@ -42,7 +42,7 @@ def test_large_square_matrices_look_at_few_combinations() -> None:
         asked += 1
         return ceil(4096, values["BM"]), ceil(4096, values["BN"])
 
-    found = proposed(public_idioms, "matmul_block_ptr", grid, M=4096, N=4096, K=4096)
+    found = proposed(product_idioms, "matmul_block_ptr", grid, M=4096, N=4096, K=4096)
     assert 0 < asked <= 2 * tiles.MAX_COMBINATIONS
     assert 16 <= len(found.chosen) <= 64
     for tile in found.chosen:
@@ -109,7 +109,7 @@ def test_an_unknown_length_is_asked_for() -> None:
 
 
 def test_lengths_below_sixteen_do_not_matter_to_matrices() -> None:
-    found = proposed(public_idioms, "matmul_block_ptr", lambda v: (ceil(3, v["BM"]), ceil(5, v["BN"])), M=3, N=5, K=7)
+    found = proposed(product_idioms, "matmul_block_ptr", lambda v: (ceil(3, v["BM"]), ceil(5, v["BN"])), M=3, N=5, K=7)
     assert found.chosen and all(tile.values["BM"] == 16 for tile in found.chosen)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import public_idioms
+import product_idioms
 import pytest
 import worked_examples
-from test_axes import arguments
+from kernel_calls import arguments
 from tuning_fakes import triton
 
 from triton_ascend_tune.candidates import hardware, hints, options, variants
@@ -59,7 +59,7 @@ def test_the_best_on_cuda_is_tried_with_half_and_twice_its_warps() -> None:
 
 
 def test_stages_are_tried_where_a_loop_feeds_products() -> None:
-    proposed = proposal(public_idioms, "matmul_grouped", H200, GROUP=4)
+    proposed = proposal(product_idioms, "matmul_grouped", H200, GROUP=4)
     later = finished(proposed, lambda config: float(sum(config.kwargs.values())))
     assert {config.num_stages for config in later} >= set(variants.STAGES)
     vector = proposal(worked_examples, "e4", H200)
@@ -68,7 +68,7 @@ def test_stages_are_tried_where_a_loop_feeds_products() -> None:
 
 
 def test_what_the_call_sets_is_left_alone() -> None:
-    proposed = proposal(public_idioms, "matmul_grouped", H200, GROUP=4, num_warps=4, num_stages=2)
+    proposed = proposal(product_idioms, "matmul_grouped", H200, GROUP=4, num_warps=4, num_stages=2)
     usual = triton.Config({})
     for config in [*proposed.configs, *finished(proposed, lambda config: float(sum(config.kwargs.values())))]:
         assert (config.num_warps, config.num_stages) == (usual.num_warps, usual.num_stages)

@@ -17,8 +17,8 @@ FOOTPRINT = f"""
 import re, sys
 sys.path.insert(0, {str(FOLDER)!r})
 import torch
-import public_idioms as P, scratch_functions as S, worked_examples as W
-from test_axes import arguments
+import product_idioms as M, public_idioms as P, scratch_functions as S, worked_examples as W
+from kernel_calls import arguments
 from triton_ascend_tune.candidates import hardware
 from triton_ascend_tune.candidates.axes import analyse
 from triton_ascend_tune.candidates.footprint import Footprint
@@ -54,13 +54,13 @@ found = [
     *rows(P, "causal_conv", f, *(dict(BT=s) for s in (8192, 16384))),
     *rows(P, "column_sum", f, *(dict(BR=s, BC=256) for s in (64, 128))),
     *rows(P, "rope", f, *(dict(BLOCK_S=s, BLOCK_D=64) for s in (128, 256))),
-    *rows(P, "matmul_persistent", h, dict(BM=128, BN=256, BK=64), dict(BM=256, BN=256, BK=64)),
+    *rows(M, "matmul_persistent", h, dict(BM=128, BN=256, BK=64), dict(BM=256, BN=256, BK=64)),
     *rows(S, "error_function", f, *(dict(BLOCK=s) for s in (8192, 32768))),
     *rows(S, "sums", f, *(dict(BLOCK=s) for s in (16384, 32768))),
     *rows(S, "sums", h, *(dict(BLOCK=s) for s in (16384, 32768))),
     *rows(S, "ordered", f, *(dict(BLOCK=s) for s in (4096, 8192))),
     *rows(S, "remainder", torch.int32, *(dict(BLOCK=s) for s in (8192, 32768))),
-    *rows(P, "attention", h, dict(BLOCK_M=64, BLOCK_N=256), dict(BLOCK_M=64, BLOCK_N=512)),
+    *rows(M, "attention", h, dict(BLOCK_M=64, BLOCK_N=256), dict(BLOCK_M=64, BLOCK_N=512)),
 ]
 report(found)
 """

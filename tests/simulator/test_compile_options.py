@@ -15,8 +15,8 @@ BINARIES = f"""
 import hashlib, sys
 sys.path.insert(0, {str(FOLDER)!r})
 import torch, triton, triton.language as tl
-import public_idioms as P, worked_examples as W
-from test_axes import arguments
+import product_idioms as P, worked_examples as W
+from kernel_calls import arguments
 from triton_ascend_tune.candidates import options, variants
 from triton_ascend_tune.failures import reason
 
