@@ -14,6 +14,7 @@ BENCHMARKS = (
     ("hit_path", False),
     ("hit_memory", False),
     ("hivm_modules", True),
+    ("launch_speed", True),
     ("event_sample_cost", True),
     ("race_simulated", True),
     ("checkpoints", True),

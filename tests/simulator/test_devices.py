@@ -136,7 +136,7 @@ except RuntimeError as error:
 report([start.elapsed_time(end), end.elapsed_time(after), pending, end.query(), backwards, small.tolist(),
         big[:2].tolist(), side_end.query()])
 """
-    # torch_npu has a task queue per device, each with its thread: behind them the wait for `end` may be submitted before
+    # torch_npu has a task queue per device, each with a thread: behind them the wait for `end` may be submitted before
     # its record, and then waits for nothing. Without the queues the calls come in the order of the program.
     work, waited, pending, done, backwards, small, big, side = run_on_sim(code, env={**TWO, "TASK_QUEUE_ENABLE": "0"})
     assert work > 0.1

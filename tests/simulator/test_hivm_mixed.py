@@ -2,85 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-#: ``launch(name, values, grid, changes)`` runs a module of the fixtures with other arguments, after textual changes. It
-#: returns the arrays and the [cold, warm] nanoseconds between events around a first and a second launch.
-SETUP = """
-import dataclasses, pathlib, subprocess, tempfile, time
-import numpy as np
-from acl_calls import *
-from hivm_fixtures import fixtures, modules, pack_arguments
-from hivm_shapes import arguments_of
-acl, folder = Acl(), pathlib.Path(tempfile.mkdtemp())
-flush = acl.malloc(192 * MIB)
-by_name = {fixture.name: fixture for fixture in fixtures()}
-
-def load(name, *changes):
-    text = modules()[name].decode()
-    for old, new in changes:
-        assert old in text, old
-        text = text.replace(old, new)
-    (folder / "m.mlir").write_text(text)
-    subprocess.run(["hivmc", str(folder / "m.mlir"), "-o", str(folder / "m")], check=True)
-    return acl.register((folder / "m.o").read_bytes(), by_name[name].entry.encode())
-
-def prepare(name, values, grid, stub):
-    base, blocks = by_name[name], int(np.prod(grid))
-    fixture = dataclasses.replace(base, grid=(*grid, 1, 1)[:3], blocks=blocks, arguments=arguments_of(base, values))
-    addresses = {}
-    for i, a in enumerate(fixture.arguments):
-        if "array" in a:
-            addresses[i] = acl.malloc(a["array"].nbytes)
-            acl.upload(addresses[i], a["array"].tobytes())
-    workspace = acl.malloc(base.workspace_bytes // base.blocks * blocks + 8)
-    packed = pack_arguments(fixture, acl.malloc(64), workspace, addresses)
-    return (lambda: acl.launch(stub, blocks, packed)), addresses, fixture
-
-def launch(name, values, grid, *changes):
-    go, addresses, fixture = prepare(name, values, grid, load(name, *changes))
-    acl.fill(flush, 0, 192 * MIB)
-    events = [acl.recorded()]
-    for _ in range(2):
-        go()
-        events.append(acl.recorded())
-    acl.sync()
-    arrays = [
-        np.frombuffer(acl.download(at, fixture.arguments[i]["array"].nbytes), fixture.arguments[i]["array"].dtype)
-        for i, at in addresses.items()
-    ]
-    return arrays, [acl.elapsed_ns(a, b) for a, b in zip(events, events[1:])]
-
-def attention(context, *changes, blocks=2):
-    half = lambda *shape: np.full(shape, 0.5, np.float16)
-    q, k, v = half(64 * blocks, 64), half(context, 64), half(context, 64)
-    return launch("attention_fp16", [q, k, v, np.zeros_like(q), 0.125, context], (blocks,), *changes)
-
-def relu(name, m, n, k, *changes):
-    ones = lambda *shape: np.ones(shape, np.float16)
-    given = [ones(m, k), ones(k, n), np.zeros((m, n), np.float16), np.zeros(n, np.float32)]
-    return launch(name, [*given, m, n, k, k, n, n], (-(-m // 64) * -(-n // 64),), *changes)
-
-def product(name, m, n, k, bm, bn):
-    ones = lambda *shape: np.ones(shape, np.float16)
-    given = [ones(m, k), ones(k, n), np.zeros((m, n), np.float16)]
-    return launch(name, [*given, m, n, k, k, n, n], (-(-m // bm) * -(-n // bn),))
-
-def error_of(function, *arguments, **named):
-    try:
-        function(*arguments, **named)
-    except AclError as error:
-        return error.text
-    return ""
-"""
+SETUP = "from hivm_launches import *\n"
 
 
 @pytest.fixture(scope="module")
 def call(run_on_sim: Any) -> Any:
-    return lambda code: run_on_sim(SETUP + code, env={"PYTHONPATH": str(Path(__file__).parent)})
+    folder = str(Path(__file__).parent)
+    return lambda code, **env: run_on_sim(SETUP + code, env={"PYTHONPATH": folder, **env})
 
 
 def test_a_loop_waits_for_the_same_flag_again_and_again(call: Any) -> None:
@@ -157,30 +91,28 @@ def test_cube_time_grows_with_the_work(call: Any) -> None:
     assert 1.5 < times[1] / times[0] < 2.1
 
 
-def test_a_mixed_launch_is_recognised(call: Any) -> None:
+def test_a_mixed_launch_is_recognised(call: Any, tmp_path: Path) -> None:
     """What it reads of its workspace it has written itself, so an unchanged launch is not executed again."""
-    first, repeated, changed, values = call(
+    log = tmp_path / "tasks"
+    values = call(
         """
 half = lambda *shape: np.full(shape, 0.5, np.float16)
 q, k, v = half(256, 64), half(2048, 64), half(2048, 64)
 name = "attention_fp16"
 go, addresses, fixture = prepare(name, [q, k, v, np.zeros_like(q), 0.125, 2048], (4,), load(name))
-def timed(count):
-    begin = time.perf_counter()
-    for _ in range(count):
-        go()
-    acl.sync()
-    return (time.perf_counter() - begin) / count
-first, repeated = timed(1), timed(50)
+for _ in range(3):
+    go()
 acl.upload(addresses[2], (v * 2).tobytes())
-changed = timed(1)
+go()
 out = np.frombuffer(acl.download(addresses[3], q.nbytes), np.float16)
-report([first, repeated, changed, sorted(set(out.tolist()))])
-"""
+acl("aclFinalize")
+report(sorted(set(out.tolist())))
+""",
+        CANN_SIM_TASK_LOG=str(log),
     )
-    assert repeated < first / 5
-    assert changed > repeated * 5
     assert values == [1.0]
+    tasks = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [t["reused"] for t in tasks if t["kind"] == "kernel"] == [False, True, True, False]
 
 
 def test_durations_and_results_repeat(call: Any) -> None:

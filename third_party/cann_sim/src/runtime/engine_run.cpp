@@ -214,6 +214,7 @@ int64_t Engine::touch_memory(Stream& stream, Pending& task, int64_t start_ns) {
     devices_[owner].l2.touch(*ranges);
   }
   std::copy(std::begin(effect.pipe_busy_ns), std::end(effect.pipe_busy_ns), task.record.pipe_busy_ns);
+  task.record.reused = effect.reused;
 
   const auto ideal = std::llround(effect.cold_ns * (1 - warm) + effect.warm_ns * warm);
   const int64_t duration = noise_.apply(ideal, stream.device, stream.number, stream.ran, start_ns);

@@ -67,13 +67,13 @@ Effect LaunchCache::run(int device, const Function& function, uint32_t blocks, c
     if (memory.signature(entry->effect.reads) == entry->read_signature &&
         memory.signature(entry->effect.writes) == entry->write_signature) {
       entries_.splice(entries_.begin(), entries_, entry);
-      reused_++;
-      return entry->effect;
+      Effect effect = entry->effect;
+      effect.reused = true;
+      return effect;
     }
     entries_.erase(entry);
     by_key_.erase(known);
   }
-  executed_++;
   Entry entry;
   entry.effect = execute(device, function, blocks, arguments, memory);
   // Stamps have not moved since before the run: nothing but written() moves them, and the engine's lock is

@@ -28,9 +28,6 @@ class LaunchCache {
   Effect run(int device, const Function& function, uint32_t blocks, const std::string& arguments,
              Memory& memory);
 
-  uint64_t executed() const { return executed_; }
-  uint64_t reused() const { return reused_; }
-
  private:
   struct Entry {
     std::string key;
@@ -45,7 +42,6 @@ class LaunchCache {
   const size_t capacity_;
   Entries entries_;
   std::unordered_map<std::string, Entries::iterator> by_key_;
-  uint64_t executed_ = 0, reused_ = 0;
 };
 
 }  // namespace cann_sim

@@ -36,6 +36,7 @@ struct Effect {
   bool stamped = false;  // the task has told Memory about its writes, or wrote what was there already
   double pipe_busy_ns[hivm::kPipes] = {};  // kernels only; for the profiler
   bool repeatable = true;                  // running the task again could be left out if nothing changed
+  bool reused = false;                     // it was left out: everything is as an earlier launch left it
 };
 
 // `run` computes on memory. It is called once, in stream order, possibly long after submit() returned (when
@@ -71,6 +72,7 @@ struct TaskRecord {
   std::string name;
   uint64_t object = 0;  // number of the event or notify; 0 for the other kinds
   uint32_t blocks = 0;
+  bool reused = false;  // a launch that was recognised, not executed
   int64_t submit_ns = 0, start_ns = 0, end_ns = 0;
   int64_t host_ns = 0;     // what the submitting call cost the host; it ended at submit_ns
   uint32_t thread_id = 0;  // of the submitting thread, as the kernel numbers it

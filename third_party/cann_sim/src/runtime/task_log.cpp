@@ -33,11 +33,11 @@ void TaskLog::resolved(const TaskRecord& r) {
   if (file_ < 0 || getpid() != owner_) return;
   char numbers[320];
   std::snprintf(numbers, sizeof numbers,
-                "\"object\": %llu, \"blocks\": %u, \"host\": %lld, \"submit\": %lld, \"start\": %lld, "
-                "\"end\": %lld, \"thread\": ",
-                static_cast<unsigned long long>(r.object), r.blocks, static_cast<long long>(r.host_ns),
-                static_cast<long long>(r.submit_ns), static_cast<long long>(r.start_ns),
-                static_cast<long long>(r.end_ns));
+                "\"object\": %llu, \"blocks\": %u, \"reused\": %s, \"host\": %lld, \"submit\": %lld, "
+                "\"start\": %lld, \"end\": %lld, \"thread\": ",
+                static_cast<unsigned long long>(r.object), r.blocks, r.reused ? "true" : "false",
+                static_cast<long long>(r.host_ns), static_cast<long long>(r.submit_ns),
+                static_cast<long long>(r.start_ns), static_cast<long long>(r.end_ns));
   buffer_ += "{\"sequence\": " + std::to_string(r.sequence) + ", \"device\": " + std::to_string(r.device) +
              ", \"stream\": " + std::to_string(r.stream) + ", \"kind\": " + quoted(name_of(r.kind)) +
              ", \"name\": " + quoted(r.name) + ", " + numbers + quoted(r.thread_name) + "}\n";

@@ -1,9 +1,11 @@
 // CANN_SIM_TASK_LOG: one JSON line per task, in the order in which the times became known.
 //
 //   {"sequence": 12, "device": 0, "stream": 1, "kind": "kernel", "name": "add_kernel", "object": 0,
-//    "blocks": 8, "host": 5000, "submit": 81000, "start": 84500, "end": 91200, "thread": "acl_thread"}
+//    "blocks": 8, "reused": false, "host": 5000, "submit": 81000, "start": 84500, "end": 91200,
+//    "thread": "acl_thread"}
 //
-// kind: task.h, name_of(). object: number of the event or notify. submit, start, end: virtual nanoseconds;
+// kind: task.h, name_of(). object: number of the event or notify. reused: a launch that was recognised, not
+// executed (launch_cache.h). submit, start, end: virtual nanoseconds;
 // the call that submitted it took the host nanoseconds before submit. stream 4294967295: the host's own
 // copies (aclrtMemcpy, aclrtMemset). `triton-ascend-tune sim trace` makes a Chrome trace of it.
 #pragma once
