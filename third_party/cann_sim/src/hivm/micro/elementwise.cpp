@@ -1,127 +1,16 @@
 // Arithmetic, bitwise, shift and unary micro-kernels: every element by itself, sizes of 1 are spread.
 //
-// Half rounds after each operation. max, min and relu give NaN if either side is NaN. Integers wrap around.
-#include <cmath>
-#include <limits>
-
+// Half rounds after each operation.
 #include "hivm/cost_model.h"
 #include "hivm/micro/arguments.h"
 #include "hivm/micro/bits.h"
 #include "hivm/micro/family.h"
-#include "hivm/micro/functions.h"
 #include "hivm/micro/issue.h"
+#include "hivm/micro/operations.h"
 #include "hivm/micro/rows.h"
 
 namespace hivm::micro {
 namespace {
-
-// ---- operations; applied to Wide<T>
-
-template <class W>
-using Unsigned =
-    std::conditional_t<std::is_integral_v<W>,
-                       std::make_unsigned_t<std::conditional_t<std::is_integral_v<W>, W, int>>, W>;
-
-struct Add {
-  template <class W>
-  W operator()(W a, W b) const {
-    return static_cast<W>(Unsigned<W>(a) + Unsigned<W>(b));
-  }
-};
-struct Subtract {
-  template <class W>
-  W operator()(W a, W b) const {
-    return static_cast<W>(Unsigned<W>(a) - Unsigned<W>(b));
-  }
-};
-struct Multiply {
-  template <class W>
-  W operator()(W a, W b) const {
-    // Narrow unsigned factors would be promoted to int, whose product may overflow.
-    using U = std::conditional_t<std::is_integral_v<W> && sizeof(W) < 4, unsigned, Unsigned<W>>;
-    return static_cast<W>(U(a) * U(b));
-  }
-};
-struct Divide {
-  template <class W>
-  W operator()(W a, W b) const {
-    return a / b;
-  }
-};
-struct Maximum {
-  template <class W>
-  W operator()(W a, W b) const {
-    return a > b || a != a ? a : b;
-  }
-};
-struct Minimum {
-  template <class W>
-  W operator()(W a, W b) const {
-    return a < b || a != a ? a : b;
-  }
-};
-struct And {
-  template <class W>
-  W operator()(W a, W b) const {
-    return static_cast<W>(a & b);
-  }
-};
-struct Or {
-  template <class W>
-  W operator()(W a, W b) const {
-    return static_cast<W>(a | b);
-  }
-};
-struct Xor {
-  template <class W>
-  W operator()(W a, W b) const {
-    return static_cast<W>(a ^ b);
-  }
-};
-struct ShiftLeft {
-  template <class W>
-  W operator()(W a, W b) const {
-    const auto count = static_cast<Unsigned<W>>(b);
-    return count >= sizeof(W) * 8 ? W(0) : static_cast<W>(static_cast<uint64_t>(a) << count);
-  }
-};
-struct ShiftRight {  // arithmetic for signed types, logical for unsigned ones
-  template <class W>
-  W operator()(W a, W b) const {
-    const auto count = static_cast<Unsigned<W>>(b);
-    constexpr Unsigned<W> kMost = sizeof(W) * 8 - 1;
-    if (count > kMost) return static_cast<W>(std::is_signed_v<W> ? a >> kMost : 0);
-    return static_cast<W>(a >> count);
-  }
-};
-
-struct Not {
-  template <class W>
-  W operator()(W a) const {
-    return static_cast<W>(~a);
-  }
-};
-struct Absolute {
-  float operator()(float a) const { return std::fabs(a); }
-};
-struct Relu {
-  template <class W>
-  W operator()(W a) const {
-    return a > W(0) || a != a ? a : W(0);
-  }
-};
-struct Exponential {
-  float operator()(float a) const { return exp_of(a); }
-};
-struct Logarithm {
-  float operator()(float a) const { return ln_of(a); }
-};
-struct SquareRoot {
-  float operator()(float a) const { return std::sqrt(a); }
-};
-struct Reciprocal {
-  float operator()(float a) const { return 1.0f / a; }
-};
 
 // ---- loops over one row
 
