@@ -5,6 +5,8 @@ STOCK := .venv/stock
 LINT := .venv/lint
 # Quiet, reproducible pip; torch must be there before anything that depends on it is resolved.
 PIP_FLAGS := --quiet --disable-pip-version-check
+# Whole files, so that what a file sets up is set up once; a worker on the simulator may need 2 GiB.
+PYTEST := -m pytest -n logical --maxprocesses 4 --dist loadfile
 SOURCES := $(shell find csrc third_party/cann_sim -name '*.cpp' -o -name '*.h' | grep -v '/build/')
 
 .PHONY: demo test test-ascend test-stock test-cuda bench lint format clean env
@@ -33,10 +35,10 @@ test: test-ascend test-stock
 
 test-ascend: $(ASCEND)/.installed
 	$(ASCEND)/bin/triton-ascend-tune sim build
-	$(ASCEND)/bin/python -m pytest tests --ignore=tests/stock --ignore=tests/cuda
+	$(ASCEND)/bin/python $(PYTEST) tests --ignore=tests/stock --ignore=tests/cuda
 
 test-stock: $(STOCK)/.installed
-	$(STOCK)/bin/python -m pytest tests --ignore=tests/ascend --ignore=tests/simulator --ignore=tests/cuda
+	$(STOCK)/bin/python $(PYTEST) tests --ignore=tests/ascend --ignore=tests/simulator --ignore=tests/cuda
 
 # On a machine with a CUDA device, in an environment that has torch, stock Triton, pytest and this package.
 test-cuda:
