@@ -184,6 +184,23 @@ def test_a_name_picks_one_kernel_of_several(at_hand: FakeProfiler) -> None:
     assert do_bench_npu(call, target_kernel_name="post", clear_l2_cache=False) == pytest.approx(0.003)
 
 
+@pytest.mark.parametrize("flushes", [True, False])
+def test_a_name_that_no_kernel_has_is_an_error_with_the_names_there_are(
+    at_hand: FakeProfiler, events: Events, caplog: pytest.LogCaptureFixture, flushes: bool
+) -> None:
+    def call() -> None:
+        for name in ("pre", "a", "b", "c", "d", "post"):
+            at_hand.launch(name, 5.0)
+
+    message = "^target_kernel_name is 'tagret'; kernels in the profile: pre, a, b, c, d, post$"
+    with pytest.raises(ValueError, match=message):
+        do_bench_npu([call, call], target_kernel_name=["post", "tagret"], clear_l2_cache=flushes)
+    with pytest.raises(ValueError, match="target_kernel_name is 'k'; kernels in the profile: none"):
+        do_bench_npu(lambda: None, target_kernel_name="k")
+    assert events.protocols == [] and warnings_of(caplog) == []
+    assert not any(folder.exists() for folder in at_hand.folders)
+
+
 def test_a_call_without_any_row_is_timed_between_events(
     at_hand: FakeProfiler, events: Events, caplog: pytest.LogCaptureFixture
 ) -> None:

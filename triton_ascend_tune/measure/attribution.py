@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from triton_ascend_tune.measure.kernel_details import KernelRow
-from triton_ascend_tune.measure.profile_error import Problem, ProfileError
+from triton_ascend_tune.measure.profile_error import NoRowError, Problem, ProfileError
 from triton_ascend_tune.values import Samples
 
 #: Ascend's launcher reports this many characters of a kernel's name, its last.
@@ -84,7 +84,8 @@ def _by_name(
         f"expected {len(places)} rows of kernel {name!r} ({len(members)} x ({layout.warmup} + {layout.active}) runs)"
     )
     if not mine:
-        raise ProfileError(Problem.NO_ROW, f"{expected}, found none among {len(rows)} rows ({_names(rows)})")
+        found = f"{expected}, found none among {len(rows)} rows ({_shown(rows)})"
+        raise NoRowError(name, tuple(_names(scope)), found)
     if len(mine) < len(places):
         raise ProfileError(Problem.TOO_FEW, f"{expected}, found {len(mine)}")
     if bodies is None:
@@ -172,6 +173,10 @@ def _chunks(items: Sequence[_T], size: int) -> list[Sequence[_T]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
-def _names(rows: Sequence[KernelRow]) -> str:
-    names = list(dict.fromkeys(row.name for row in rows))
+def _names(rows: Sequence[KernelRow]) -> list[str]:
+    return list(dict.fromkeys(row.name for row in rows))
+
+
+def _shown(rows: Sequence[KernelRow]) -> str:
+    names = _names(rows)
     return ", ".join(names[:_SHOWN_NAMES]) + (", ..." if len(names) > _SHOWN_NAMES else "")

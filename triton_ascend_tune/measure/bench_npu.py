@@ -10,7 +10,7 @@ from typing import overload
 
 from triton_ascend_tune.measure import device
 from triton_ascend_tune.measure.bench import MeasurementError
-from triton_ascend_tune.measure.profile_error import Problem, ProfileError
+from triton_ascend_tune.measure.profile_error import NoRowError, Problem, ProfileError
 from triton_ascend_tune.measure.profiler import Profiler, Session, profile
 from triton_ascend_tune.measure.trial import Failure, Trial
 from triton_ascend_tune.values import FLUSH_BYTES, Protocol
@@ -59,7 +59,7 @@ def do_bench_npu(
 
     Where there can be no profile, or not the expected rows in it, the whole calls are timed between device events, and
     one warning says why. Raises what a callable raises; MeasurementError if events give no time either; ValueError for
-    a bad argument.
+    a bad argument, also for a ``target_kernel_name`` that no kernel of the profile has.
     """
     several = not callable(funcs)
     calls: list[Func] = list(funcs) if several else [funcs]  # type: ignore[arg-type, list-item]
@@ -76,6 +76,9 @@ def do_bench_npu(
         at_hand.synchronize()
     try:
         times = [samples.mean for samples in profile(active_profiler(), trials, lambda: names, session)]
+    except NoRowError as error:
+        seen = ", ".join(error.seen) or "none"
+        raise ValueError(f"target_kernel_name is {error.kernel!r}; kernels in the profile: {seen}") from None
     except ProfileError as error:
         _log.warning("do_bench_npu measures between device events, not by the profiler: %s", error)
         times = _by_events(trials, session, at_hand)

@@ -24,3 +24,12 @@ class ProfileError(Exception):
         super().__init__(f"{problem.value}: {detail}")
         self.problem = problem
         self.detail = detail
+
+
+class NoRowError(ProfileError):
+    """No row has the name ``kernel``. ``seen``: the names that rows have, without the flush where it can be told."""
+
+    def __init__(self, kernel: str, seen: tuple[str, ...], detail: str) -> None:
+        super().__init__(Problem.NO_ROW, detail)
+        self.kernel = kernel
+        self.seen = seen
