@@ -6,7 +6,8 @@ name is: constructing exactly ``Autotuner`` yields an instance of our subclass o
 
 * every import path gives our tuner, whenever it was imported, and ``isinstance(x, triton.runtime.Autotuner)`` holds;
 * signatures are the installed version's own, because its own ``autotune`` function still runs;
-* subclasses written by other libraries construct themselves and stay as they are;
+* subclasses written by other libraries construct themselves; one whose ``run`` calls Triton's, or is Triton's, tunes
+  with ours from its first launch, and keeps whatever it overrides; one with a ``run`` all its own stays as it is;
 * triton-ascend's subclasses that its ``autotune`` returns are replaced in the same way, each by our subclass of it;
 * instances made before the replacement stay stock, and instances of ours stay ours after ``uninstall``.
 
@@ -51,6 +52,7 @@ _PRESETS = (
 
 _log = logging.getLogger("triton_ascend_tune")
 _originals: dict[Any, Callable[..., None]] = {}
+_runs: dict[Any, Callable[..., Any]] = {}
 _ways: list[str] = []
 _problems: list[str] = []
 
@@ -88,12 +90,16 @@ def uninstall() -> None:
         # Where somebody else has wrapped our constructor since, ours stays inside as a plain pass-through.
         if getattr(cls.__dict__["__init__"], "_triton_ascend_tune", None) is cls:
             cls.__init__ = original  # type: ignore[misc,unused-ignore]
+    for cls, stock_run in _runs.items():
+        if getattr(cls.__dict__["run"], "_triton_ascend_tune", None) is cls:
+            cls.run = stock_run
     for module in filter(None, map(sys.modules.get, _PRESETS_IN)):
         for name in _PRESETS:
             ours: Any = getattr(module, name, None)
             if hasattr(ours, "_triton_ascend_tune"):
                 setattr(module, name, ours.__wrapped__)
     _originals.clear()
+    _runs.clear()
     _ways.clear()
     _problems.clear()
 
@@ -191,6 +197,22 @@ def _replace(cls: type) -> None:
     __init__._triton_ascend_tune = cls  # type: ignore[attr-defined]
     _originals[cls] = original
     cls.__init__ = __init__  # type: ignore[misc]
+    if "run" in vars(cls):
+        _replace_run(cls)
+
+
+def _replace_run(cls: Any) -> None:
+    """Makes a ``super().run()`` that a library's subclass of ``cls`` calls reach our tuner."""
+    stock_run: Callable[..., Any] = cls.run
+
+    @functools.wraps(stock_run)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        ours = _join(self, cls) if cls in _originals and type(self) not in _originals else None
+        return (stock_run if ours is None else ours.run)(self, *args, **kwargs)
+
+    run._triton_ascend_tune = cls  # type: ignore[attr-defined]
+    _runs[cls] = stock_run
+    cls.run = run
 
 
 def _adopt(instance: Any, cls: type) -> bool:
@@ -206,6 +228,26 @@ def _adopt(instance: Any, cls: type) -> bool:
         _report(f"the tuner for {cls.__module__}.{cls.__qualname__} cannot be made: {type(error).__name__}: {error}")
         return False
     return True
+
+
+def _join(instance: Any, cls: Any) -> Any:
+    """Puts our tuner between ``cls`` and a library's subclass of it, of which ``instance`` is one, and returns it.
+
+    None if it is there already, for then it is our tuner that calls ``cls.run``; or if it cannot be put there.
+    """
+    try:
+        from triton_ascend_tune.autotuner import make_joined_class, make_tuner_class
+
+        ours = make_tuner_class(cls)
+        if isinstance(instance, ours):
+            return None
+        kind: Any = type(instance)
+        instance.__class__ = make_joined_class(kind, cls)
+    except Exception as error:
+        name = f"{type(instance).__module__}.{type(instance).__qualname__}"
+        _report(f"{name} tunes as stock Triton: {type(error).__name__}: {error}")
+        return None
+    return ours
 
 
 def _report(problem: str) -> None:

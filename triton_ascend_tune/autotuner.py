@@ -27,7 +27,7 @@ from triton_ascend_tune.key import Key, unknown_names
 from triton_ascend_tune.key_mapping import ATTRIBUTE as MAPS
 from triton_ascend_tune.launch import Call, merge, named_arguments
 from triton_ascend_tune.plan import Place, Plan
-from triton_ascend_tune.stock import is_default, resets_a_lone_survivor
+from triton_ascend_tune.stock import is_default, resets_a_lone_survivor, stock_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,6 +151,9 @@ class Tuner:
             key = plan.hashable(key)
             config = self.cache.get(key)
         if config is None:
+            given = stock_key(self, {**named_arguments(self.arg_names, args), **kwargs})
+            if given is not None and given in self.cache:
+                return self.cache[given], given  # the program itself has put it there
             config = self._tune_once(Call(args, named_arguments(self.arg_names, args), kwargs), key, plan, place)
         elif plan.recency is not None:
             plan.recency.touch(key)
@@ -393,6 +396,21 @@ def make_tuner_class(base: Any) -> type:
             "generates": generate.generates(base),
         },
     )
+
+
+@functools.cache
+def make_joined_class(subclass: Any, base: Any) -> type:
+    """``subclass``, which a library has made of ``base``, with our tuner between the two; always the same class.
+
+    What ``subclass`` overrides stays its own, and its ``super()`` finds us before ``base``. Launches go through its
+    ``run``, as in stock Triton. May be assigned to ``__class__`` of an instance of ``subclass``.
+    """
+    ours = make_tuner_class(base)
+    members = {"__doc__": subclass.__doc__, "__module__": subclass.__module__, "__qualname__": subclass.__qualname__}
+    if subclass.__getitem__ is base.__getitem__:
+        members["__getitem__"] = base.__getitem__  # ours would not ask the subclass's ``run``
+    made: type = type(subclass)(subclass.__name__, (subclass, ours), members)
+    return made
 
 
 def _ask_later(*_: Any, **__: Any) -> Any:

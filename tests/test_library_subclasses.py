@@ -1,0 +1,120 @@
+"""Tuner classes that libraries derive from Triton's: what ours takes over, and what stays theirs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tuning_fakes import TIMES, Autotuner, World, add, add_kernel, blocks, torch, triton, tuner, world  # noqa: F401
+
+from triton_ascend_tune.autotuner import make_tuner_class
+
+
+class Prefaced(Autotuner):
+    """Does something of its own before each launch, and leaves the rest to Triton."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.launches = 0
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        self.launches += 1
+        return super().run(*args, **kwargs)
+
+
+class TwiceRemoved(Prefaced):
+    def prune_configs(self, keywords: Any) -> Any:
+        return [config for config in super().prune_configs(keywords) if config.kwargs["BLOCK"] != 32]
+
+
+class Inheriting(Autotuner):
+    """Overrides nothing that a launch uses."""
+
+
+class OnItsOwn(Autotuner):
+    """Takes its first config always."""
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        return self.fn.run(*args, **kwargs, **self.configs[0].all_kwargs())
+
+
+@pytest.fixture
+def timed(world: World) -> World:  # noqa: F811
+    world.times = TIMES
+    return world
+
+
+@pytest.mark.parametrize("cls", [Prefaced, TwiceRemoved, Inheriting])
+def test_a_run_that_ends_in_tritons_is_tuned_by_ours(cls: Any, timed: World) -> None:
+    tuned = tuner(timed, add_kernel, blocks(16, 32, 64), cls=cls)
+    for _ in range(3):
+        add(tuned)
+    assert isinstance(tuned, cls) and isinstance(tuned, make_tuner_class(Autotuner))
+    assert tuned.best_config.kwargs == {"BLOCK": 64 if cls is TwiceRemoved else 32}
+    assert len(tuned.verdict.outcomes) == (2 if cls is TwiceRemoved else 3)
+    assert len(timed.protocols) == 1, "tuned once, by our engine"
+
+
+def test_every_launch_goes_through_the_librarys_run(timed: World) -> None:
+    """Also those that would be hits."""
+    tuned = tuner(timed, add_kernel, blocks(16, 32), cls=Prefaced)
+    for _ in range(5):
+        add(tuned)
+    assert tuned.launches == 5
+
+
+def test_a_run_of_its_own_is_left_alone(timed: World) -> None:
+    tuned = tuner(timed, add_kernel, blocks(16, 32), cls=OnItsOwn)
+    add(tuned)
+    assert type(tuned) is OnItsOwn and timed.protocols == []
+    assert timed.logged("launch") == [16]
+
+
+def test_where_we_do_not_tune_a_subclass_behaves_as_stock(timed: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_ASCEND_TUNE", "0")
+    tuned = tuner(timed, add_kernel, blocks(16, 32), cls=Prefaced)
+    add(tuned)
+    assert tuned.verdict is None and timed.protocols == []
+    assert tuned.best_config.kwargs == {"BLOCK": 32}
+
+
+def test_a_subclass_that_cannot_be_joined_tunes_as_stock_and_says_so(timed: World, caplog: Any) -> None:
+    class Closed(Prefaced):
+        def __init_subclass__(cls) -> None:
+            raise TypeError("no more of us")
+
+    tuned = tuner(timed, add_kernel, blocks(16, 32), cls=Closed)
+    add(tuned)
+    assert type(tuned) is Closed and tuned.best_config.kwargs == {"BLOCK": 32}
+    [said] = [record.getMessage() for record in caplog.records if "Closed" in record.getMessage()]
+    assert "tunes as stock Triton" in said and "no more of us" in said
+
+
+def test_hooks_that_a_subclass_puts_in_place_of_tritons_run_as_in_stock(timed: World) -> None:
+    """Optional tensors, for instance, that Triton's own would trip over."""
+    seen: list[Any] = []
+
+    class Hooked(Prefaced):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            self.pre_hook = lambda arguments, reset_only=False: seen.append(("pre", arguments["bias"], reset_only))
+            self.post_hook = lambda arguments, exception: seen.append(("post", exception))
+
+    tuned = tuner(timed, add_kernel, blocks(16, 32), cls=Hooked, restore_value=["bias"])
+    add(tuned, bias=None)
+    assert seen[0] == ("pre", None, False) and seen[-1] == ("pre", None, True)
+    assert seen.count(("post", None)) == sum(entry == ("pre", None, False) for entry in seen)
+
+
+@pytest.mark.parametrize("cls", [None, Prefaced])
+def test_a_choice_that_the_program_brings_along_is_used(cls: Any, timed: World) -> None:
+    """Under the key that stock Triton has for the call; it holds until the program puts another one there."""
+    tuned = tuner(timed, add_kernel, blocks(16, 32, 64), cls=cls)
+    key = (64, *(str(torch.float32) for _ in range(3)))
+    for block in (64, 16):
+        tuned.cache[key] = triton.Config({"BLOCK": block})
+        timed.log.clear()
+        for _ in range(3):
+            add(tuned)
+        assert timed.logged("launch") == [block] * 3
+    assert timed.protocols == [] and list(tuned.cache) == [key]
