@@ -29,6 +29,12 @@ KERNEL_LOOKUP = 507027
 VECTOR_CORE_EXCEPTION = 507035
 
 
+def rss_mib() -> float:
+    """The real memory of this process."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096 / MIB
+
+
 class AclError(RuntimeError):
     def __init__(self, call: str, code: int, text: str) -> None:
         super().__init__(f"{call}: {code}: {text}")

@@ -16,10 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from op_cases import differences
 
 from triton_ascend_tune import simulator
 
 RunOnSim = Callable[..., Any]
+
+HERE = str(Path(__file__).parent)
 
 #: Put in front of every snippet: what it passes to ``report`` comes back as the value of ``run_on_sim``.
 _PREAMBLE = """\
@@ -27,6 +30,12 @@ import json as _json, os as _os
 def report(value):
     with open(_os.environ["CANN_SIM_TEST_REPORT"], "w") as _file:
         _json.dump(value, _file)
+"""
+
+#: Put in front of every program of ``call_acl``.
+_CALLING = """
+from acl_calls import *
+acl = Acl()
 """
 
 #: Put in front of every program of ``profile``: a profiler and a kernel to launch.
@@ -104,6 +113,18 @@ def run_on_sim(sim_env: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="session")
+def call_acl(run_on_sim: RunOnSim) -> RunOnSim:
+    """``call_acl(code, VARIABLE="value")`` is ``run_on_sim`` with ``acl``, an ``Acl`` of ``acl_calls.py``."""
+    return lambda code, check=True, **env: run_on_sim(_CALLING + code, env={"PYTHONPATH": HERE, **env}, check=check)
+
+
+@pytest.fixture(scope="module")
+def wrong(request: pytest.FixtureRequest, run_on_sim: RunOnSim) -> dict[str, dict[str, str]]:
+    """The differences from torch on the CPU among the test module's ``CASES``; see ``op_cases.differences``."""
+    return differences(request.module.CASES, run_on_sim)
+
+
+@pytest.fixture(scope="session")
 def vadd(sdk: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The object file of a vector add."""
     from hivm_fixtures import modules
@@ -118,5 +139,5 @@ def vadd(sdk: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def profile(run_on_sim: RunOnSim, vadd: Path, tmp_path: Path) -> RunOnSim:
     """``profile(code, VARIABLE="value")`` is ``run_on_sim`` behind ``_PROFILING``; profiles are written to
     ``tmp_path``."""
-    variables = {"PYTHONPATH": str(Path(__file__).parent), "KERNEL": str(vadd), "PROF_FOLDER": str(tmp_path)}
+    variables = {"PYTHONPATH": HERE, "KERNEL": str(vadd), "PROF_FOLDER": str(tmp_path)}
     return lambda code, **env: run_on_sim(_PROFILING + code, env={**variables, **env})

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from op_cases import ALL, FLOATS, INTEGERS, NUMBERS, Cases, differences
+from op_cases import ALL, FLOATS, INTEGERS, NUMBERS, Cases
 
 CASES: Cases = {
     # arithmetic and broadcasting
@@ -134,11 +134,6 @@ CASES: Cases = {
     "torch.log_softmax(a, -1)": FLOATS,
     "torch.nn.functional.layer_norm(a, (130,), row, row)": ("float32",),
 }
-
-
-@pytest.fixture(scope="module")
-def wrong(run_on_sim: Callable[..., Any]) -> dict[str, dict[str, str]]:
-    return differences(CASES, run_on_sim)
 
 
 @pytest.mark.parametrize("expression", CASES)

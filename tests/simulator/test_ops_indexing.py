@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from op_cases import ALL, FLOATS, INTEGERS, NUMBERS, Cases, differences
+from op_cases import ALL, FLOATS, INTEGERS, NUMBERS, Cases
 
 CASES: Cases = {
     # sorting and selection
@@ -147,11 +147,6 @@ CASES: Cases = {
     "scalar.exp()": FLOATS,
     "scalar.sum()": FLOATS,
 }
-
-
-@pytest.fixture(scope="module")
-def wrong(run_on_sim: Callable[..., Any]) -> dict[str, dict[str, str]]:
-    return differences(CASES, run_on_sim)
 
 
 @pytest.mark.parametrize("expression", CASES)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from op_cases import FLOATS, NUMBERS, Cases, differences
+from op_cases import FLOATS, NUMBERS, Cases
 
 ACTIVATIONS = (
     "F.gelu(x)",
@@ -127,11 +127,6 @@ CASES: Cases = {
     "grad(lambda x: x.std(1), a)": ("float32",),
     "F.dropout(a, 0.5, training=False)": FLOATS,
 }
-
-
-@pytest.fixture(scope="module")
-def wrong(run_on_sim: Callable[..., Any]) -> dict[str, dict[str, str]]:
-    return differences(CASES, run_on_sim)
 
 
 @pytest.mark.parametrize("expression", CASES)

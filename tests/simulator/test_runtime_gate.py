@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
-
-SETUP = """
-from acl_calls import *
-acl = Acl()
-"""
 
 #: Real time that a synchronise leaves other threads; short, because most of these tests have none.
 IMPATIENT = {"CANN_SIM_BLOCKED_WAIT_MS": "20"}
 
 
 @pytest.fixture
-def call_acl(run_on_sim: Any) -> Any:
-    folder = str(Path(__file__).parent)
-
-    def call(code: str, **env: str) -> Any:
-        return run_on_sim(SETUP + code, env={"PYTHONPATH": folder, **IMPATIENT, **env})
-
-    return call
+def call_acl(call_acl: Any) -> Any:
+    return partial(call_acl, **IMPATIENT)
 
 
 def test_a_notify_holds_the_stream_until_it_is_recorded(call_acl: Any) -> None:

@@ -2,28 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-SETUP = """
-from acl_calls import *
-acl = Acl()
-def rss_mib():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096 / MIB
-"""
-
-
-@pytest.fixture
-def call_acl(run_on_sim: Any) -> Any:
-    folder = str(Path(__file__).parent)
-
-    def call(code: str, **env: str) -> Any:
-        return run_on_sim(SETUP + code, env={"PYTHONPATH": folder, **env})
-
-    return call
 
 
 def test_copies_move_the_bytes(call_acl: Any) -> None:
