@@ -52,7 +52,7 @@ _PRESETS = (
 
 _log = logging.getLogger("triton_ascend_tune")
 _originals: dict[Any, Callable[..., None]] = {}
-_runs: dict[Any, Callable[..., Any]] = {}
+_runs: dict[Any, Any] = {}
 _ways: list[str] = []
 _problems: list[str] = []
 
@@ -90,9 +90,9 @@ def uninstall() -> None:
         # Where somebody else has wrapped our constructor since, ours stays inside as a plain pass-through.
         if getattr(cls.__dict__["__init__"], "_triton_ascend_tune", None) is cls:
             cls.__init__ = original  # type: ignore[misc,unused-ignore]
-    for cls, stock_run in _runs.items():
-        if getattr(cls.__dict__["run"], "_triton_ascend_tune", None) is cls:
-            cls.run = stock_run
+    for base, stock_run in _runs.items():
+        if getattr(base.__dict__["run"], "_triton_ascend_tune", None) is base:
+            base.run = stock_run  # type: ignore[union-attr,unused-ignore]
     for module in filter(None, map(sys.modules.get, _PRESETS_IN)):
         for name in _PRESETS:
             ours: Any = getattr(module, name, None)

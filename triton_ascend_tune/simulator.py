@@ -95,8 +95,8 @@ def environment(sdk: str | os.PathLike[str], base: Mapping[str, str] | None = No
     """The variables to set so that a process uses ``sdk``. ``base``: the environment to extend, by default this
     process's.
 
-    PATH and LD_LIBRARY_PATH are put in front of those of ``base``. ``TRITON_CACHE_DIR`` is set only where ``base``
-    has none: kernels compiled for the simulator must not mix with those of a device in the user's own cache.
+    PATH, LD_LIBRARY_PATH and PYTHONPATH are put in front of those of ``base``. ``TRITON_CACHE_DIR`` is set only where
+    ``base`` has none: kernels compiled for the simulator must not mix with those of a device in the user's own cache.
     """
     base = os.environ if base is None else base
     root = Path(sdk).resolve()
@@ -110,6 +110,7 @@ def environment(sdk: str | os.PathLike[str], base: Mapping[str, str] | None = No
         "ASCEND_HOME_PATH": str(root),
         "ASCEND_OPP_PATH": str(root / "opp"),
         "LD_LIBRARY_PATH": in_front("LD_LIBRARY_PATH", root / "lib64"),
+        "PYTHONPATH": in_front("PYTHONPATH", root / "python" / "site-packages"),
         "PATH": in_front("PATH", root / "bin", _package_folder("ascendnpuir") / "bin", Path(sys.executable).parent),
     }
     if not base.get("TRITON_CACHE_DIR"):

@@ -129,10 +129,11 @@ def test_a_first_kernel_compiles_against_the_slim_headers(run_on_sim: Callable[.
 
 
 def test_environment_names_the_sdk(sdk: Path) -> None:
-    found = simulator.environment(sdk, {"PATH": "/usr/bin", "LD_LIBRARY_PATH": "/opt/lib"})
+    found = simulator.environment(sdk, {"PATH": "/usr/bin", "LD_LIBRARY_PATH": "/opt/lib", "PYTHONPATH": "/mine"})
     assert found["ASCEND_HOME_PATH"] == str(sdk.resolve())
     assert Path(found["ASCEND_OPP_PATH"]).is_dir()
     assert found["LD_LIBRARY_PATH"] == f"{sdk.resolve()}/lib64:/opt/lib"
+    assert found["PYTHONPATH"] == f"{sdk.resolve()}/python/site-packages:/mine"
     path = found["PATH"].split(":")
     assert path[0] == f"{sdk.resolve()}/bin" and path[-1] == "/usr/bin"
     assert path.index(str(Path(sys.executable).parent)) < path.index("/usr/bin")
@@ -144,6 +145,7 @@ def test_environment_leaves_no_empty_entry_in_a_search_path(sdk: Path) -> None:
     found = simulator.environment(sdk, {})
     assert "" not in found["PATH"].split(":")
     assert "" not in found["LD_LIBRARY_PATH"].split(":")
+    assert "" not in found["PYTHONPATH"].split(":")
 
 
 def test_environment_keeps_the_users_kernel_cache(sdk: Path) -> None:
