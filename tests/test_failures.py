@@ -58,6 +58,24 @@ def test_what_a_compiler_process_printed() -> None:
     assert "returned non-zero exit status 1" in failures.reason(subprocess.CalledProcessError(1, ["x"]))
 
 
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        ("", "opt-tool crashed"),
+        (
+            "opt-tool: /src/ADT/Range.h:12: T f(): Assertion `!empty()' failed.\n",
+            "opt-tool crashed: Assertion `!empty()' failed",
+        ),
+        ("<unknown>:0: error: no such stride\nopt-tool: /src/x.h:1: T f(): Assertion `y' failed.\n", "no such stride"),
+    ],
+    ids=["signal", "assertion", "error first"],
+)
+def test_a_crashed_compiler_is_named(printed: str, expected: str) -> None:
+    dump = "PLEASE submit a bug report.\nStack dump:\n0.\tProgram arguments: /x/bin/opt-tool a.mlir\n #0 0x1"
+    error = MLIRCompilationError(f"\n///----[ERROR][Triton][BEG]----\n[Stage] encounters error:\n{printed}{dump}")
+    assert failures.reason(error) == f"MLIRCompilationError: {expected}"
+
+
 def test_a_reason_is_one_bounded_line_and_never_empty() -> None:
     assert len(failures.reason(RuntimeError("a" * 2000))) == failures.MAX_REASON
     assert failures.reason(RuntimeError("\n\none\ntwo")) == "RuntimeError: one"

@@ -164,6 +164,14 @@ class Tuner:
         maps = self.__dict__.get(MAPS)
         plan = Plan(self.keys, self.base_fn, self.arg_names, self.fn, maps)
         if plan.place() is not None:
+            if unknown := unknown_names(plan.names, self.arg_names):
+                # Not when decorated: nobody wants to read it of all kernels of a library that he imports.
+                _log.warning(
+                    "kernel %s: `key` contains names that are not kernel arguments: %s; ignored. Its arguments are: %s",
+                    plan.kernel,
+                    ", ".join(unknown),
+                    ", ".join(self.arg_names),
+                )
             request = self._request = generate.request_of(self)
             if request is not None:
                 request.find_lengths(named_arguments(self.arg_names, args), kwargs)
@@ -374,14 +382,6 @@ def make_tuner_class(base: Any) -> type:
             if self.__dict__.get("do_bench") is _ask_later:
                 del self.__dict__["do_bench"]
             self._do_bench = self.__dict__.get("do_bench")
-        names = self.keys.values() if isinstance(self.keys, dict) else self.keys or ()
-        if unknown := unknown_names(names, self.arg_names):
-            _log.warning(
-                "kernel %s: `key` contains names that are not kernel arguments: %s; ignored. Its arguments are: %s",
-                self.base_fn.__name__,
-                ", ".join(unknown),
-                ", ".join(self.arg_names),
-            )
 
     return type(
         base.__name__,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 
 from triton.compiler.errors import CompilationError
 from triton.errors import TritonError
@@ -48,6 +49,10 @@ _PASSING = re.compile(
 
 #: What bishengir-compile says of its last stage if that says nothing itself: it crashed, or was killed.
 _CRASHED = "External hivmc run fails"
+
+#: What LLVM's tools print when they crash: an assertion, if it was one, and then the program with its stack.
+_ASSERTION = re.compile(r"(Assertion `.*' failed)")
+_CRASHED_PROGRAM = re.compile(r"Program arguments: (\S+)")
 
 #: Frames that the wheel's compiler driver draws around a message, and where it then says the kernel cache is.
 _DECORATION = re.compile(r"^(/{3}-+.*|\[.*\] encounters error:|\[INFO\]:.*|[-=*\s]*)$")
@@ -135,12 +140,17 @@ def _text(error: BaseException) -> str:
 
 
 def _first_telling(lines: Iterable[str]) -> str:
-    """The first line with "error:" in it, without the place before it; failing that, the first of substance."""
+    """The first line with "error:" in it, without the place before it; failing that, what of a program crashed, or the
+    first line of substance."""
     kept = [line.strip() for line in lines if not _DECORATION.match(line.strip())]
     for line in kept:
         _, found, message = line.partition("error:")
         if found and message.strip():
             return message.strip()
+    text = "\n".join(kept)
+    if program := _CRASHED_PROGRAM.search(text):
+        assertion = _ASSERTION.search(text)
+        return f"{PurePath(program.group(1)).name} crashed" + (f": {assertion.group(1)}" if assertion else "")
     return kept[0] if kept else ""
 
 
