@@ -44,7 +44,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.launches < 1:
         parser.error(f"--launches must be at least 1, not {options.launches}")
-    from hivm_launches import acl, load, prepare
+    from hivm_programs import acl, load, prepare
 
     rows = []
     print(f"{'launch':34} {'seconds':>8} {'allowed':>8} {'ratio':>6}")

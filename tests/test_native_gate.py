@@ -9,34 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from test_native import STREAM, FakeAcl, Work, compile_library
+from native_fakes import STREAM, GatedAcl, Work, compile_library
 
 from triton_ascend_tune import _native
-
-LIMIT_MS = 40
-
-
-class GatedAcl(FakeAcl):
-    def gate(self, holds: bool = True, releases: bool = True) -> None:
-        self._library.fake_gate(int(holds), int(releases))
-
-    @property
-    def held(self) -> bool:
-        return bool(self._library.fake_held())
-
-    def gated_timer(self, flush_ms: float = 0.5, gate: str = "notify", **options: Any) -> _native.EventTimer:
-        runtime = _native.AclRuntime(self.path)
-        flush = self.step("flush", flush_ms) if flush_ms else None
-        return _native.EventTimer(runtime, flush, self.stream, gate=gate, gate_limit_ms=LIMIT_MS, **options)
-
-    @property
-    def steps(self) -> list[str]:
-        """The first word of each line that says something about the order on the stream."""
-        words = [line.split()[0] for line in self.log]
-        return [word for word in words if word in {"record", "close", "open", "write", "synchronize"} | NOTES]
-
-
-NOTES = {"flush", "launch", "launched", "before", "after", "trail"}
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from test_native_gate import GatedAcl, compile_library
+from native_fakes import GatedAcl, compile_library
 
 from triton_ascend_tune import _native
 from triton_ascend_tune.measure.calibration import UnusableClockError, calibrate

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Mapping
+from itertools import product
 
 from readme_section import Section
 
@@ -33,6 +34,19 @@ def _types(text: str) -> str:
     return "; ".join(f"{source} to {', '.join(to)}" if to != [""] else source for source, to in pairs.items()).replace(
         "; ", ", " if ":" not in text else "; "
     )
+
+
+def expand(pattern: str, types: str, ranks: str) -> list[str]:
+    """All names of a family; types are a word or, for two, "from:to"."""
+    operations = re.search(r"\(([^)]*)\)", pattern)
+    names = []
+    for op, rank, kind in product(
+        operations.group(1).split("|") if operations else [""], ranks.split() or [""], types.split() or [""]
+    ):
+        name = re.sub(r"\([^)]*\)", op, pattern).replace("{rank}", rank)
+        first, _, second = kind.partition(":")
+        names.append(name.replace("{type}", kind).replace("{from}", first).replace("{to}", second))
+    return names
 
 
 def table(printed: str) -> str:

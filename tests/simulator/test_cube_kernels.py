@@ -11,7 +11,6 @@ from typing import Any
 
 import micro_table
 import pytest
-from test_micro_kernels import expand
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +30,7 @@ def test_products_are_exact(results: list[dict[str, Any]]) -> None:
 
 def test_every_cube_kernel_was_called(results: list[dict[str, Any]], sim_env: dict[str, str]) -> None:
     rows = [line.split("\t") for line in micro_table.printed_by_hivmc(sim_env).splitlines()]
-    names = {name for pattern, _, types, ranks in rows for name in expand(pattern, types, ranks)}
+    names = {name for pattern, _, types, ranks in rows for name in micro_table.expand(pattern, types, ranks)}
     cube = {name for name in names if re.match(r"nd2nz_|set_l1_|load_gm_to_cbuf_|mma_tile_|fixpipe_", name)}
     called = {name for row in results for name in row["called"]}
     assert cube == called

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-SETUP = "from hivm_launches import *\n"
+SETUP = "from hivm_programs import *\n"
 
 
 @pytest.fixture(scope="module")

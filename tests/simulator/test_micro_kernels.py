@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from itertools import product
 from pathlib import Path
 
 import micro_cases_shapes  # noqa: F401  (fills PROGRAMS)
@@ -18,6 +17,7 @@ import pytest
 from hivm_fixtures import modules
 from micro_calls import Program, Result, Scalar, run_programs
 from micro_group import EXPECTED, PROGRAMS, from_bfloat16
+from micro_table import expand
 
 
 @pytest.fixture(scope="module")
@@ -53,19 +53,6 @@ def test_family_against_numpy(name: str, results: dict[str, Result]) -> None:
             assert last_places(from_bfloat16(got), from_bfloat16(expected)).max() == 0, (where, got, expected)
         else:
             np.testing.assert_array_equal(got, expected, err_msg=str(where))
-
-
-def expand(pattern: str, types: str, ranks: str) -> list[str]:
-    """All names of a family; types are a word or, for two, "from:to"."""
-    operations = re.search(r"\(([^)]*)\)", pattern)
-    names = []
-    for op, rank, kind in product(
-        operations.group(1).split("|") if operations else [""], ranks.split() or [""], types.split() or [""]
-    ):
-        name = re.sub(r"\([^)]*\)", op, pattern).replace("{rank}", rank)
-        first, _, second = kind.partition(":")
-        names.append(name.replace("{type}", kind).replace("{from}", first).replace("{to}", second))
-    return names
 
 
 @pytest.fixture(scope="module")
