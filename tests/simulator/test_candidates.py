@@ -14,7 +14,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "candidates"
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 FOOTPRINT = f"""
-import re, sys
+import importlib.util, re, sys
 sys.path.insert(0, {str(FOLDER)!r})
 import torch
 import product_idioms as M, public_idioms as P, scratch_functions as S, worked_examples as W
@@ -30,6 +30,9 @@ def rows(module, name, dtype, *candidates):
     kernel = getattr(module, name)
     tensor = torch.zeros(1 << 12, device="npu", dtype=dtype)
     given = {{n: tensor if hasattr(v, "dtype") else v for n, v in arguments(kernel, module).items()}}
+    return said_of(kernel, {{**given, **({{"table": tensor.int()}} if "table" in given else {{}})}}, *candidates)
+
+def said_of(kernel, given, *candidates):
     analysis = analyse(kernel, given)
     footprint = Footprint(analysis.trace, chip)
     for candidate in candidates:
@@ -39,8 +42,13 @@ def rows(module, name, dtype, *candidates):
         except Exception as error:
             said = reason(error)
         need = footprint.estimate(candidate)
-        yield [name, str(candidate), said, need.overflow(chip), need.ub / 1024]
+        yield [kernel.__name__, str(candidate), said, need.overflow(chip), need.ub / 1024]
 
+spec = importlib.util.spec_from_file_location("attention", {str(EXAMPLES / "05_attention.py")!r})
+A = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(A)
+halves = torch.zeros(1 << 12, device="npu", dtype=torch.float16)
+numbers = dict(scale=0.125, N_CTX=200, stride_head=12800, stride_row=64, HEAD_DIM=64)
 f, h, b = torch.float32, torch.float16, torch.bfloat16
 found = [
     *rows(W, "e1", f, *(dict(BS=s) for s in (4096, 32768, 65536))),
@@ -60,7 +68,14 @@ found = [
     *rows(S, "sums", h, *(dict(BLOCK=s) for s in (16384, 32768))),
     *rows(S, "ordered", f, *(dict(BLOCK=s) for s in (4096, 8192))),
     *rows(S, "remainder", torch.int32, *(dict(BLOCK=s) for s in (8192, 32768))),
-    *rows(M, "attention", h, dict(BLOCK_M=64, BLOCK_N=256), dict(BLOCK_M=64, BLOCK_N=512)),
+    *(row for name in ("chosen_by_index", "chosen_by_sign", "chosen_by_data", "gathered")
+      for row in rows(S, name, f, *(dict(BLOCK=s) for s in (8192, 32768)))),
+    *rows(S, "chosen_by_data", h, *(dict(BLOCK=s) for s in (16384, 65536))),
+    *rows(S, "chosen_by_column", f, *(dict(ROWS=s, COLUMNS=256) for s in (64, 128))),
+    *rows(S, "chosen_by_both", f, *(dict(ROWS=s, COLUMNS=256) for s in (32, 64))),
+    *rows(M, "attention", h, dict(BLOCK_M=64, BLOCK_N=256), dict(BLOCK_M=128, BLOCK_N=256)),
+    *said_of(A.attention_kernel.fn, dict(**dict.fromkeys(("q_ptr", "k_ptr", "v_ptr", "out_ptr"), halves), **numbers),
+             *(dict(BLOCK_M=m, BLOCK_N=n) for m, n in ((128, 256), (256, 128), (256, 256)))),
 ]
 report(found)
 """

@@ -25,7 +25,8 @@ def _load(reading: Reading, arguments: list[Thing], keywords: dict[str, Thing], 
     if value.dims:
         tile = reading.new_tile()
         scattered = _is_scattered(reading, value)
-        reading.record(Step("load", tile, (), value.extents, value.dtype, line, scattered=scattered))
+        places = () if value.tile is None else (value.tile,)
+        reading.record(Step("load", tile, places, value.extents, value.dtype, line, scattered=scattered))
     loaded = symbol.of(Atom(symbol.DATA, f"loaded in line {line}"))
     return Value(loaded, value.dims, value.extents, value.dtype, False, tile)
 
@@ -46,7 +47,8 @@ def _store(reading: Reading, arguments: list[Thing], keywords: dict[str, Thing],
             tile = reading.new_tile()
             reading.record(Step("map", tile, (stored.tile,), stored.extents, target.dtype, line))
         scattered = _is_scattered(reading, target)
-        reading.record(Step("store", None, (tile,), target.extents, target.dtype, line, scattered=scattered))
+        read = (tile,) if target.tile is None else (tile, target.tile)
+        reading.record(Step("store", None, read, target.extents, target.dtype, line, scattered=scattered))
     return Known(None)
 
 

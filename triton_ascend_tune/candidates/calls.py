@@ -197,7 +197,17 @@ def _where(reading: Reading, arguments: list[Thing], keywords: dict[str, Thing],
     values = [reading.value(each) for each in arguments]
     chosen = [value for value in values[1:] if value.dims] or values[1:]
     dtype = max((value.dtype for value in chosen), key=lambda kind: (is_float(kind), width(kind)))
-    return reading.mapped(values, None, dtype)
+    condition = values[0]
+    if condition.dims and any(value.dims for value in values[1:]):
+        dims, extents = reading.broadcast(values)
+        spread = condition.extents != extents
+        if condition.tile is None or spread:
+            # A comparison of an index is made of the index itself, and one of a row is spread over all rows as halves.
+            values[0] = Value(condition.poly, dims, extents, "int1", False, reading.new_tile())
+            kind = "float16" if spread else "int32"
+            read = () if condition.tile is None else (condition.tile,)
+            reading.record(Step("map", values[0].tile, read, extents, kind, line))
+    return reading.mapped(values, None, dtype, kind="select")
 
 
 def _cast(reading: Reading, arguments: list[Thing], keywords: dict[str, Thing], line: int) -> Thing:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from triton_ascend_tune.candidates.trace import Known, Thing
 
-_WIDTH = {"1": 1, "8": 1, "16": 2, "32": 4, "64": 8}
+_WIDTH = {"1": 0.125, "8": 1, "16": 2, "32": 4, "64": 8}
 
 
-def width(dtype: str) -> int:
-    """Bytes of one element; of a type that is not known, those of a float32."""
+def width(dtype: str) -> float:
+    """Bytes of one element, of a mask's a bit; of a type that is not known, those of a float32."""
     digits = "".join(char for char in dtype if char.isdigit())
     if dtype.startswith(("fp8", "float8")):
         return 1

@@ -65,10 +65,12 @@ class Footprint:
         self._extents = list(dict.fromkeys([*(each for step in trace.steps for each in step.extents), *dots]))
         place_of = {extent: place for place, extent in enumerate(self._extents)}
         self._places = [[place_of[extent] for extent in step.extents] for step in trace.steps]
-        self._dots = [(*(place_of[each] for each in (dot.m, dot.n, dot.k)), width(dot.dtype)) for dot in trace.dots]
+        self._dots = [([place_of[each] for each in (dot.m, dot.n, dot.k)], width(dot.dtype)) for dot in trace.dots]
         self._widths = [width(step.dtype) for step in trace.steps]
         self._written = {step.result: place for place, step in enumerate(trace.steps) if _writes(step)}
         self._factors: dict[str, float] = {}
+        # The vector cores of a cube core share the rows of what a mixed kernel does besides products.
+        self._sharers = hardware.vector_cores // hardware.cube_cores if trace.dots and hardware.backend == "npu" else 1
 
     @property
     def moves_in_loops(self) -> bool:
@@ -86,6 +88,11 @@ class Footprint:
         if not self._factors:
             return need
         return replace(need, **{name: int(getattr(need, name) * self._factor(name)) for name in _MEMORIES})
+
+    def unshared(self, values: Mapping[str, int]) -> Need:
+        """``estimate`` where one vector core of a mixed kernel does it all (``enable_auto_bind_sub_block=False``)."""
+        need = self.estimate(values)
+        return replace(need, ub=need.ub * self._sharers, doubled=need.doubled * self._sharers)
 
     def largest(self, values: Mapping[str, int]) -> int:
         """Elements of the largest tile of a candidate; 1 if none is known."""
@@ -125,16 +132,17 @@ class Footprint:
             peak = max(peak, alive + step.scratch * self._operand(step, sizes))
         doubled = sum(size for buffer, size in zip(self._buffers, held) if buffer.moves)
         l1 = l0c = products = 0
-        for m, n, k, bytes_each in self._dots:
+        for places, bytes_each in self._dots:
             # Whole fractals of 16 elements.
-            rows, columns, depth = (math.ceil((known[place] or 0) / 16) * 16 for place in (m, n, k))
-            l1 = max(l1, (rows + columns) * depth * bytes_each)
+            rows, columns, depth = (math.ceil((known[place] or 0) / 16) * 16 for place in places)
+            l1 = max(l1, int((rows + columns) * depth * bytes_each))
             l0c = max(l0c, rows * columns * 4)
             products += rows * columns * depth
         moved = sum(size for size, step in zip(sizes, steps) if step.kind in ("load", "store"))
-        return Need(int(peak), int(peak + doubled), moved, products, l1=l1, l0c=l0c)
+        peak, doubled = peak / self._sharers, doubled / self._sharers
+        return Need(int(peak), int(peak + doubled), int(moved), products, l1=l1, l0c=l0c)
 
-    def _held(self, buffer: _Buffer, sizes: Sequence[int], trips: Sequence[int | None]) -> float:
+    def _held(self, buffer: _Buffer, sizes: Sequence[float], trips: Sequence[int | None]) -> float:
         """Bytes of a buffer, with its copies."""
         size = max(sizes[place] for place in buffer.places)
         copies = 1
@@ -144,10 +152,10 @@ class Footprint:
             copies += 1  # the constant is made once, before the loop, and copied in each iteration
         return size * copies
 
-    def _operand(self, step: Step, sizes: Sequence[int]) -> int:
+    def _operand(self, step: Step, sizes: Sequence[float]) -> float:
         return sizes[self._written[step.operands[0]]] if step.scratch and step.operands else 0
 
-    def _size(self, place: int, step: Step, known: Sequence[int | None]) -> int:
+    def _size(self, place: int, step: Step, known: Sequence[int | None]) -> float:
         places = self._places[place]
         if not places or step.kind == "begin":
             return 0
@@ -220,7 +228,7 @@ def _off_ub(steps: Sequence[Step]) -> set[int]:
     for step in reversed(steps):
         if step.kind in ("load", "move") and step.result is not None:
             uses = readers.get(step.result, [])
-            if uses and all(use.kind == "dot" or use.result in loaded for use in uses):
+            if uses and all(use.kind == "dot" or (use.kind == "move" and use.result in loaded) for use in uses):
                 loaded.add(step.result)
     return sums | loaded
 

@@ -23,7 +23,7 @@ def moved(reading: Reading, before: Thing, after: Thing, counter: Atom) -> Thing
     if not isinstance(before, Value) or not isinstance(after, Value):
         return after if isinstance(before, Known) and before.value is None else merged(reading, [before, after])
     dims = tuple(one | other for one, other in _aligned(before.dims, after.dims))
-    if before.tile is not None or after.tile is not None:
+    if not before.pointer and (before.tile is not None or after.tile is not None):
         tile = before.tile if before.tile is not None else after.tile
         extents = before.extents or after.extents
         dtype = before.dtype if before.tile is not None else after.dtype

@@ -19,6 +19,8 @@ _log = logging.getLogger("triton_ascend_tune")
 
 #: Of the room for candidates, the part that is kept for what is learnt from the first ones.
 KEPT_FOR_LATER = 0.25
+#: The option without which one vector core does the work of two.
+SHARING = "enable_auto_bind_sub_block"
 #: Reasons that are shown of candidates that were never compiled; there can be hundreds.
 SHOWN_DROPPED = 32
 
@@ -97,7 +99,7 @@ class Proposal:
         if seen.point.identity in self._observed:
             return []
         self._observed.add(seen.point.identity)
-        self._footprint.learn(seen.point.values, seen.reason)
+        self._learn(seen)
         return [self._config(point) for point in self._staged.instead(seen)]
 
     def hopeless(self, config: Any) -> str:
@@ -114,7 +116,7 @@ class Proposal:
         self._observed.update(each.point.identity for each in fresh)
         for each in fresh:
             if each.time is None:
-                self._footprint.learn(each.point.values, each.reason)
+                self._learn(each)
         self._staged.observe(fresh)
         return [self._config(point) for point in self._staged.propose(self._hints.limit)]
 
@@ -174,7 +176,8 @@ class Proposal:
             else:
                 need = self._footprint.estimate(point.values)
                 doubles = self._footprint.moves_in_loops and need.doubled <= hardware.ub
-                changes = variants.of_npu(kind, taken, doubles, known, modes)
+                alone = self._footprint.unshared(point.values).overflow(hardware)
+                changes = variants.of_npu(kind, {*taken, SHARING} if alone else taken, doubles, known, modes)
             return [Point(point.values, {**point.options, **change}, "option") for change in changes]
 
         self._staged = Staged(
@@ -187,6 +190,11 @@ class Proposal:
             over=self._over,
         )
         self.configs = [self._config(point) for point in self._staged.propose(limit)]
+
+    def _learn(self, seen: Seen) -> None:
+        """What a failure says of the kernel's other candidates; nothing if an option made this one larger."""
+        if seen.point.options.get(SHARING, True):
+            self._footprint.learn(seen.point.values, seen.reason)
 
     def _grid_of(self, values: Mapping[str, Any]) -> tuple[int, ...] | None:
         return self._grid({**self._given, **values})

@@ -17,6 +17,7 @@ from typing import Any
 
 from triton_ascend_tune.candidates import symbol
 from triton_ascend_tune.candidates.calls import attribute, is_language, language, method
+from triton_ascend_tune.candidates.dtypes import is_float
 from triton_ascend_tune.candidates.merging import merged, moved
 from triton_ascend_tune.candidates.reading import Reading
 from triton_ascend_tune.candidates.symbol import ITERATION, Atom, Poly
@@ -246,11 +247,14 @@ class Reader(Reading):
                 self._bound(op, left, right, self.line(node))
         if None not in truths:
             return Known(all(truths))
-        mask = self.mapped(values, None, dtype="int1")
+        data = [value for value in values if value.tile is not None]
+        filled = len(data) == 1 and is_float(data[0].dtype) and not any(v.dims for v in values if v is not data[0])
+        # What data is compared with is a tile, too: one that holds the number everywhere.
+        mask = replace(self.mapped(values, None, dtype=data[0].dtype if filled else "int1"), dtype="int1")
         if mask.tile is None and sum(any(value.dims) for value in values) > 1:
-            # Two indices are compared element by element, as numbers of 32 bits.
+            # Two indices are compared element by element: each is spread over the tile, as numbers of 32 bits.
             mask = replace(mask, tile=self.new_tile())
-            self.record(Step("map", mask.tile, (), mask.extents, "int32", self.line(node)))
+            self.record(Step("map", mask.tile, (), mask.extents, "int64", self.line(node)))
         return mask
 
     def _bound(self, op: ast.cmpop, left: Value, right: Value, line: int) -> None:

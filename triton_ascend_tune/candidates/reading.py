@@ -15,6 +15,8 @@ from triton_ascend_tune.candidates.trace import BlockPointer, Bound, Items, Know
 
 _PYTHON = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 
+_LOGICAL = (ast.BitAnd, ast.BitOr, ast.BitXor)
+
 #: What one function does: ``handler(reading, arguments, keywords, line)`` gives what the call stands for.
 Handler = Callable[["Reading", "list[Thing]", "dict[str, Thing]", int], Thing]
 
@@ -62,9 +64,17 @@ class Reading:
         return self.mapped(parts, None)
 
     def mapped(
-        self, parts: Sequence[Value], poly: Poly | None, dtype: str | None = None, scratch: float = 0.0
+        self,
+        parts: Sequence[Value],
+        poly: Poly | None,
+        dtype: str | None = None,
+        scratch: float = 0.0,
+        kind: str = "map",
     ) -> Value:
-        """The elementwise result of ``parts``; ``poly``: its value if it is an index, None if it is data."""
+        """The elementwise result of ``parts``; ``poly``: its value if it is an index, None if it is data.
+
+        ``scratch``, ``kind``: of the step.
+        """
         dims, extents = self.broadcast(parts)
         kinds = [part.dtype for part in parts if not part.pointer] or ["int32"]
         shaped = [kind for kind, part in zip(kinds, parts) if part.dims] or kinds
@@ -75,7 +85,7 @@ class Reading:
             if dtype is None and is_float(result):
                 tiles = tuple(self._widened(part, result) for part in parts if part.tile is not None)
             tile = self.new_tile()
-            self.record(Step("map", tile, tiles, extents, result, scratch=scratch))
+            self.record(Step(kind, tile, tiles, extents, result, scratch=scratch))
         if poly is None or poly.too_big:
             poly = self.fresh("data").poly
         return Value(poly, dims, extents, result, any(part.pointer for part in parts), tile)
@@ -116,13 +126,25 @@ class Reading:
             dims, extents = self.broadcast((a, b))
             if poly.too_big:
                 poly = self.fresh("address").poly
-            return Value(poly, dims, extents, pointer.dtype, True, None)
+            # Of what is gathered or scattered, the places are a tile.
+            tile = a.tile if a.tile is not None else b.tile
+            return Value(poly, dims, extents, pointer.dtype, True, tile)
         if is_float(a.dtype) or is_float(b.dtype) or op is ast.Div:
             floats = None if is_float(a.dtype) or is_float(b.dtype) else "float32"
             return self.mapped((a, b), None, dtype=floats)
+        if op in _LOGICAL and (mask := self._combined(a, b)) is not None:
+            return mask
         # A remainder takes the quotient and a product besides.
         scratch = 2.0 if op is ast.Mod and a.tile is not None else 0.0
         return self.mapped((a, b), self._integer(op, a, b, line), scratch=scratch)
+
+    def _combined(self, a: Value, b: Value) -> Value | None:
+        """Two masks as one, in the tile of the one that has all elements; None if it has none."""
+        dims, extents = self.broadcast((a, b))
+        full = next((each for each in (a, b) if each.tile is not None and each.extents == extents), None)
+        if full is None or (a.dtype, b.dtype) != ("int1", "int1"):
+            return None
+        return Value(self.fresh("data").poly, dims, extents, "int1", False, full.tile)
 
     def _integer(self, op: type[ast.operator], a: Value, b: Value, line: int) -> Poly | None:
         if op is ast.Add:

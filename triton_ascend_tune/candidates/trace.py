@@ -95,7 +95,10 @@ class Loop:
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that happens to tiles: ``kind`` is load, store, fill, map, reduce, dot, move, begin, end or carry.
+    """One thing that happens to tiles.
+
+    ``kind``: load, store, fill, map, select, reduce, dot, move, begin, end or carry. A select does not overwrite what
+    it reads.
 
     ``result``: the tile written (None for a store and for the marks of a loop); ``operands``: the tiles read.
     ``extents``: of the tile; of a loop's begin its trip count, if that is known. ``scratch``: memory that the step
