@@ -19,6 +19,8 @@ from triton_ascend_tune.stock import heuristics_below, jit_function
 _log = logging.getLogger("triton_ascend_tune")
 
 _MODULE = "triton.runtime.autotiling_tuner"
+#: Hints that speak of axes by their names.
+_OF_AXES = ("split_params", "tiling_params", "low_dim_axes", "reduction_axes")
 #: Where a tuner keeps what its decorator was given, until its first launch.
 GIVEN = "_tune_request"
 
@@ -48,6 +50,27 @@ def _decorator_hints() -> dict[str, Any]:
     return {}
 
 
+def _axes_from_key(given: dict[str, Any], keys: Any) -> dict[str, Any]:
+    """Hints of triton-ascend's form in which ``key={"x": "n", "ry": "m"}`` names the axes that they speak of.
+
+    There a reduced axis is written with an r before its name, which ours do without.
+    """
+    if "axes" in given or not isinstance(keys, Mapping) or not any(name in given for name in _OF_AXES):
+        return given
+
+    def bare(axis: Any) -> Any:
+        return axis[1:] if isinstance(axis, str) and len(axis) == 2 and axis[0] == "r" else axis
+
+    result = {**given, "axes": {bare(axis): argument for axis, argument in keys.items()}}
+    for name in _OF_AXES:
+        said = given.get(name)
+        if isinstance(said, Mapping):
+            result[name] = {bare(axis): parameter for axis, parameter in said.items()}
+        elif isinstance(said, (list, tuple)):
+            result[name] = [bare(axis) for axis in said]
+    return result
+
+
 def request_of(tuner: Any) -> Request | None:
     """What the user of ``tuner`` asks us to propose; None if nothing. ValueError for hints that make no sense.
 
@@ -58,7 +81,7 @@ def request_of(tuner: Any) -> Request | None:
 
     user_configs, decorated = getattr(tuner, GIVEN, (list(tuner.configs), {}))
     attached = hints.attached(tuner)
-    given = {**decorated, **attached}
+    given = _axes_from_key({**decorated, **attached}, tuner.keys)
     if tuner.generates:
         given.setdefault("auto_gen_config", True)
     function = jit_function(tuner.fn)
