@@ -81,7 +81,8 @@ def request_of(tuner: Any) -> Request | None:
 
     user_configs, decorated = getattr(tuner, GIVEN, (list(tuner.configs), {}))
     attached = hints.attached(tuner)
-    given = _axes_from_key({**decorated, **attached}, tuner.keys)
+    given: dict[str, Any] = {**decorated, **attached}
+    given = _axes_from_key(given, tuner.keys)
     if tuner.generates:
         given.setdefault("auto_gen_config", True)
     function = jit_function(tuner.fn)
