@@ -79,10 +79,10 @@ def request_of(tuner: Any) -> Request | None:
     """
     from triton_ascend_tune.candidates import hints
 
-    user_configs, decorated = getattr(tuner, GIVEN, (list(tuner.configs), {}))
+    noted: tuple[list[Any], dict[str, Any]] = getattr(tuner, GIVEN, (list(tuner.configs), {}))
+    user_configs, decorated = noted
     attached = hints.attached(tuner)
-    given: dict[str, Any] = {**decorated, **attached}
-    given = _axes_from_key(given, tuner.keys)
+    given = _axes_from_key({**decorated, **attached}, tuner.keys)
     if tuner.generates:
         given.setdefault("auto_gen_config", True)
     function = jit_function(tuner.fn)
