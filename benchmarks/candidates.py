@@ -1,92 +1,76 @@
 """What ``configs=[]`` finds for the examples, beside a dense grid search and the wheel's own AutoTilingTuner.
 
 To be run on the simulated CANN (``triton-ascend-tune sim run -- python benchmarks/candidates.py``). Each side tunes in
-a fresh process, with a compile cache of its own that is empty before. The dense
-grid then measures its own candidates and both winners in one race, so that all times in a row were taken under the same
-conditions. The dense grid is tiles times multi-buffering on and off. The matmul is told the values of its one constexpr
-that is no tile, as it would be with any tuner; its grid is every tile of powers of two whose sum fits into L0C.
+a fresh process, with a compile cache of its own that is empty before. The dense grid (``dense_grids.py``) then measures
+its own candidates and both winners in one race, so that all times in a row were taken under the same conditions. What
+our side was told besides the call is printed with it. Of an example's other tuned kernels the first config is used.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
-import itertools
 import json
-import math
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import time
+from types import ModuleType
 from typing import Any
 
+from dense_grids import CASES, Case
+
 HERE = pathlib.Path(__file__).resolve().parent
-#: Example -> its kernel, and the tuned parameter with the length that it cuts; None for the matmul.
-EXAMPLES: dict[str, tuple[str, tuple[str, int] | None]] = {
-    "01_vector_add": ("add_kernel", ("BLOCK", 1_000_003)),
-    "02_softmax": ("softmax_kernel", ("ROWS", 1024)),
-    "03_layer_norm": ("layer_norm_kernel", ("BLOCK", 3000)),
-    "04_matmul": ("matmul_kernel", None),
-}
-HINTS = {"04_matmul": {"GROUP_M": [1, 4]}}
-CORES = 40
-L0C_FLOATS = 128 * 1024 // 4
+#: What is asked of our side: its time, in those of the dense grid's best; candidates compiled; failures among them.
+NEAR, COMPILED, FAILED = 1.05, 64, 0.1
 
 
-def dense_sizes(length: int) -> list[int]:
-    """Every size up to 32, then four per doubling, and the even shares of the cores, in multiples of 8."""
-    sizes = set(range(1, 33))
-    size = 32.0
-    while size < min(length, 65536):
-        size *= 2**0.25
-        sizes.add(round(size / 8) * 8)
-    shares = [*(CORES * rounds for rounds in range(1, 9)), *range(1, 9)]
-    sizes |= {math.ceil(length / share / 8) * 8 for share in shares}
-    return sorted(each for each in sizes if each * 4 <= 192 * 1024)
+def loaded(example: str) -> ModuleType:
+    """The example's program. ``example``: its file's name, and behind a slash which of its kernels is meant."""
+    name = example.partition("/")[0]
+    spec = importlib.util.spec_from_file_location("example", HERE.parent / "examples" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def dense_settings(example: str) -> list[dict[str, Any]]:
-    """The dense grid of one example: every size with multi-buffering on and off."""
-    cut = EXAMPLES[example][1]
-    if cut is None:
-        powers = [16, 32, 64, 128, 256, 512]
-        tiles = [
-            {"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 1}
-            for m, n, k in itertools.product(powers, powers, powers)
-            if m * n <= L0C_FLOATS
-        ]
+def prepared(example: str, side: str, extra: list[dict[str, Any]]) -> tuple[ModuleType, Any]:
+    """The example's program with one side's tuner in the place of its own, and that tuner."""
+    import triton
+
+    case: Case = CASES[example]
+    module = loaded(example)
+
+    def with_configs(given: Any, configs: list[Any], keys: Any = None, **more: Any) -> Any:
+        keys = keys or list(given.keys.values() if isinstance(given.keys, dict) else given.keys)
+        cleared = list(given.reset_to_zero or []) or None
+        return triton.autotune(configs=configs, key=keys, reset_to_zero=cleared, **more)(given.fn)
+
+    for name, other in list(vars(module).items()):
+        if isinstance(other, triton.runtime.Autotuner) and name != case.kernel:
+            setattr(module, name, with_configs(other, other.configs[:1]))
+    given = getattr(module, case.kernel)
+    if not isinstance(given, triton.runtime.Autotuner):
+        given = triton.autotune(configs=[triton.Config({})], key=list(case.keys))(given)
+    if side == "dense":
+        tuned = with_configs(given, [triton.Config(settings) for settings in [*extra, *case.settings]])
+    elif side == "wheel":
+        tuned = with_configs(given, [], case.axes, hints={"enable_ascend_autotune": True})
     else:
-        tiles = [{cut[0]: size} for size in dense_sizes(cut[1])]
-    return [{**tile, "multibuffer": double} for tile in tiles for double in (True, False)]
+        tuned = with_configs(given, [], **({"hints": dict(case.told)} if case.told else {}))
+    setattr(module, case.kernel, tuned)
+    return module, tuned
 
 
 def tune(example: str, side: str, extra: list[dict[str, Any]]) -> dict[str, Any]:
     """Runs one example with one side's candidates and tells what its tuner found."""
-    import triton
-
-    kernel_name = EXAMPLES[example][0]
-    spec = importlib.util.spec_from_file_location("example", HERE.parent / "examples" / f"{example}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    given = getattr(module, kernel_name)
-    keys = list(given.keys.values() if isinstance(given.keys, dict) else given.keys)
-    if side == "dense":
-        configs = [triton.Config(settings) for settings in [*extra, *dense_settings(example)]]
-        tuned = triton.autotune(configs=configs, key=keys)(given.fn)
-    elif side == "wheel":
-        # Its axes are its keys, in order.
-        keys = ["n_rows", "n_columns"] if example == "02_softmax" else keys
-        tuned = triton.autotune(configs=[], key=keys, hints={"enable_ascend_autotune": True})(given.fn)
-    else:
-        hints = {"hints": HINTS[example]} if example in HINTS else {}
-        tuned = triton.autotune(configs=[], key=keys, **hints)(given.fn)
-    setattr(module, kernel_name, tuned)
+    module, tuned = prepared(example, side, extra)
     start = time.perf_counter()
     try:
-        module.main()
+        CASES[example].call(module)
     except Exception as error:  # the wheel's generator cannot do every kernel; that is a result
         return {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
     seconds = time.perf_counter() - start
@@ -120,11 +104,7 @@ def proposing_ms(size: int = 4096, times: int = 9) -> float:
     from triton_ascend_tune.candidates import hardware, hints
     from triton_ascend_tune.candidates.proposal import Proposal
 
-    spec = importlib.util.spec_from_file_location("example", HERE.parent / "examples" / "04_matmul.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    kernel = module.matmul_kernel.fn
+    kernel = loaded("04_matmul").matmul_kernel.fn
     matrix = torch.empty(1, dtype=torch.float16)
     pointers = dict.fromkeys(("a_ptr", "b_ptr", "c_ptr"), matrix)
     strides = {
@@ -171,7 +151,7 @@ def compare(example: str) -> dict[str, Any]:
     def time_of(settings: dict[str, Any]) -> float | None:
         return next((us for each, us in dense["times"] if each == settings), None)
 
-    grid = dense_settings(example)
+    grid = CASES[example].settings
     best = min((us, json.dumps(each)) for each, us in dense["times"] if each in grid)
     dense["us"], dense["winner"] = best[0], json.loads(best[1])
     for side, settings in winners.items():
@@ -182,9 +162,24 @@ def compare(example: str) -> dict[str, Any]:
     return {**sides, "dense": dense}
 
 
+def missed(found: dict[str, Any]) -> list[str]:
+    """Which of the bounds our side does not keep."""
+    ours = found["ours"]
+    if "error" in ours:
+        return ["nothing was proposed"]
+    misses = []
+    if ours["us"] is None or ours["us"] > NEAR * found["dense"]["us"]:
+        misses.append(f"slower than {NEAR} times the dense grid's best")
+    if ours["compiled"] > COMPILED:
+        misses.append(f"more than {COMPILED} candidates were compiled")
+    if ours["failed"] > FAILED * ours["compiled"]:
+        misses.append(f"more than {FAILED:.0%} of the candidates failed")
+    return misses
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("examples", nargs="*", help=f"of {', '.join(EXAMPLES)}; all where none is given")
+    parser.add_argument("examples", nargs="*", help=f"of {', '.join(CASES)}; all where none is given")
     parser.add_argument("--json", metavar="FILE", help="also write the figures to FILE")
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -196,21 +191,25 @@ def main() -> None:
     print(f"proposing tiles for a matmul of 4096 cubed, median of 9: {proposing_ms():.1f} ms of one processor")
     print("simulated CANN: times are not those of any real device")
     head = ("compiled", "failed", "tuning s", "winner us", "/ dense")
-    print(f"{'example':14} {'side':6} {head[0]:>8} {head[1]:>7} {head[2]:>9} {head[3]:>10} {head[4]:>8}  winner")
-    for example in options.examples or EXAMPLES:
+    print(f"{'example':26} {'side':6} {head[0]:>8} {head[1]:>7} {head[2]:>9} {head[3]:>10} {head[4]:>8}  winner")
+    for example in options.examples or CASES:
         results[example] = found = compare(example)
         for side in ("ours", "wheel", "dense"):
             row = found[side]
             if "error" in row:
-                print(f"{example:14} {side:6} {row['error']}", flush=True)
+                print(f"{example:26} {side:6} {row['error']}", flush=True)
                 continue
             us = row.get("us")
             ratio = f"{us / found['dense']['us']:.3f}" if us else "-"
             print(
-                f"{example:14} {side:6} {row['compiled']:8} {row['failed']:7} {row['seconds']:9.2f} "
+                f"{example:26} {side:6} {row['compiled']:8} {row['failed']:7} {row['seconds']:9.2f} "
                 f"{us if us is None else format(us, '10.2f')} {ratio:>8}  {row['winner']}",
                 flush=True,
             )
+        if told := CASES[example].told:
+            print(f"{'':26} ours was told {dict(told)}", flush=True)
+        if misses := missed(found):
+            print(f"{'':26} ours misses: {'; '.join(misses)}", flush=True)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(results, indent=1))
 
