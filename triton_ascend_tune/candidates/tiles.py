@@ -27,6 +27,8 @@ MAX_COMBINATIONS = 800
 HOPELESS = 10.0
 #: Sizes that differ by less than this factor, in all parameters, are as good as equal.
 NEAR = 1.15
+#: Sizes for the dimensions of matrix products: whole fractals of 16, as many as the cube's memories hold.
+PRODUCTS = (16, 32, 64, 128, 256, 512)
 #: Rungs of a ladder: useful sizes are among this many below the largest that fits.
 RUNGS = 20
 
@@ -155,7 +157,10 @@ def _sizes(axis: Axis, name: str, length: int, analysis: Analysis, hardware: Har
         return
     if analysis.is_cube and _in_dot(axis, analysis):
         top = next_power_of_2(length)
-        yield from (size for size in (16, 32, 64, 128, 256, 512) if size <= max(top, 16))
+        yield from (size for size in PRODUCTS if size <= max(top, PRODUCTS[0]))
+        if hardware.any_tile:
+            shares = {_aligned(math.ceil(length / parts), by) for parts in (1, 2, 3) for by in (8, 16)}
+            yield from (size for size in shares if PRODUCTS[0] < size < PRODUCTS[-1])
         return
     top = next_power_of_2(length)
     bottom = min(_smallest(axis, unit), top)
@@ -187,7 +192,7 @@ def _unit(axis: Axis, analysis: Analysis, hardware: Hardware) -> int:
     if not axis.contiguous or _others_contiguous(axis, analysis):
         return 1
     widths = [width(step.dtype) for step in analysis.trace.steps if step.kind in ("load", "store")]
-    return max(1, hardware.align // min(widths, default=4))
+    return max(1, int(hardware.align // min(widths, default=4)))
 
 
 def _others_contiguous(axis: Axis, analysis: Analysis) -> bool:
