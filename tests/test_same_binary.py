@@ -6,8 +6,10 @@ import collections
 from typing import Any
 
 import pytest
-from tuning_fakes import World, add, add_kernel, blocks, triton, tuner, vectors, world  # noqa: F401
+from triton.runtime.errors import OutOfResources
+from tuning_fakes import World, add, add_kernel, blocks, fresh, triton, tuner, vectors, world  # noqa: F401
 
+from triton_ascend_tune import same_binary
 from triton_ascend_tune.compile import Compiled
 from triton_ascend_tune.grid import grid_of, refused
 from triton_ascend_tune.same_binary import groups
@@ -79,6 +81,75 @@ def test_both_get_the_failure(world: World) -> None:  # noqa: F811
     add(tuned)
     assert [outcome.status.value for outcome in tuned.verdict.outcomes] == ["timed", "failed", "failed"]
     assert world.logged("launch").count(32) == 0 and tuned.verdict.outcomes[2].reason == "RuntimeError: fault"
+
+
+# --- options that no compiler reads ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def warps(world: World, monkeypatch: pytest.MonkeyPatch) -> list[Any]:  # noqa: F811
+    """Two blocks, each with three numbers of warps and stages, on the backend that reads neither."""
+    monkeypatch.setattr(same_binary, "_known_backend", lambda: True)
+    world.times = TIMES
+    world.binary = lambda settings: str(settings["BLOCK"]).encode()
+    return [config for block in (16, 32) for n in (1, 2, 4) for config in blocks(block, num_warps=n, num_stages=n)]
+
+
+def test_what_differs_in_unread_options_is_compiled_once(world: World, warps: list[Any]) -> None:  # noqa: F811
+    tuned = tuner(world, add_kernel, warps)
+    add(tuned)
+    assert world.logged("compile") == [16, 32]
+    assert [outcome.samples.p50 for outcome in tuned.verdict.outcomes] == [3.0] * 3 + [1.0] * 3
+    assert tuned.best_config is warps[3] and list(tuned.configs_timings) == warps
+
+
+def test_one_failure_is_that_of_all(world: World, warps: list[Any]) -> None:  # noqa: F811
+    world.compile_errors = {32: OutOfResources(2, 1, "shared memory")}
+    tuned = tuner(world, add_kernel, warps)
+    add(tuned)
+    assert world.logged("compile") == [16, 32]
+    assert [outcome.status.value for outcome in tuned.verdict.outcomes] == ["timed"] * 3 + ["failed"] * 3
+    assert len({outcome.reason for outcome in tuned.verdict.outcomes[3:]}) == 1
+
+
+def other_backend(_: Any, patch: pytest.MonkeyPatch) -> Any:
+    patch.setattr(same_binary, "_known_backend", lambda: False)
+    return add_kernel
+
+
+def heuristics(*_: Any) -> Any:
+    return triton.heuristics({"MODE": lambda arguments: arguments["num_warps"]})(fresh(add_kernel))
+
+
+@pytest.mark.parametrize("given", [other_backend, heuristics])
+def test_all_are_compiled_where_something_may_read_them(
+    given: Any,
+    world: World,  # noqa: F811
+    warps: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kernel = given(world, monkeypatch)
+    add(tuner(world, kernel, warps, jit=given is not heuristics))
+    assert world.logged("compile") == [16] * 3 + [32] * 3
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments", "more", "same"),
+    [
+        ({}, ["x", "n"], {}, True),
+        ({"compile_mode": "simt_only"}, ["x", "n"], {}, False),
+        ({}, ["x", "num_stages"], {}, False),
+        ({}, ["x", "n"], {"multibuffer": False}, False),
+        ({}, ["x", "n"], {"force_simt_template": True}, False),
+    ],
+)
+def test_what_a_compiler_for_an_npu_reads(
+    call: Any, arguments: Any, more: Any, same: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(same_binary, "_known_backend", lambda: True)
+    one = same_binary.compilation({"BLOCK": 16, "num_warps": 4, "num_stages": 2}, call, arguments)
+    two = same_binary.compilation({"BLOCK": 16, "num_warps": 8, "num_stages": 3, **more}, call, arguments)
+    assert (one is not None and one == two) is same
 
 
 # --- grids -----------------------------------------------------------------------------------------------------------

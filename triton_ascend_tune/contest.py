@@ -5,7 +5,8 @@ Every candidate ends as timed, failed or given up. Only what is not known yet is
 1. a time on disk counts as measured, whenever it was taken under the same protocol;
 2. a grid that the device does not launch is a failure without compiling;
 3. what is known not to compile is not compiled again, as long as another candidate is left;
-4. candidates that are the same launch (see ``same_binary``) are measured once, and all get the time;
+4. candidates that are the same launch (see ``same_binary``) are compiled once, if that is known before, and measured
+   once; what becomes of the first becomes of all;
 5. who proposes the candidates hears of each failure while the others compile: what he proposes instead is compiled with
    them, and what he gives up in the light of it is not compiled.
 
@@ -17,7 +18,7 @@ candidates are measured one by one, each is remembered as soon as it is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -37,7 +38,7 @@ class Steps:
     ``grid``: of one candidate, None if unknown; ``refused``: why a grid is not launched, or ""; ``compile``: all given,
     in order, and what is asked as soon as one is known; ``measure``: all given, in order, with the plan's checkpoints
     or None; ``one_by_one``: whether measuring each alone is the same; ``resumable``: whether what was measured of all
-    can be taken up.
+    can be taken up; ``compilation``: what a candidate has in common with those that compile to the same as it, or None.
     """
 
     grid: Callable[[Candidate], tuple[int, ...] | None]
@@ -46,6 +47,7 @@ class Steps:
     measure: Callable[[Sequence[Candidate], Checkpoints | None], trials.Measured]
     one_by_one: bool
     resumable: bool
+    compilation: Callable[[Candidate], Hashable | None] = lambda _: None
 
 
 class Scout(Protocol):
@@ -156,9 +158,13 @@ class _Contest:
         Returns the places of those to measure, each with the places of those that are the same launch.
         """
         with self._stages.of("compile"):
-            chosen = [self.candidates[place] for place in left]
+            alike = self._alike(left)
+            chosen = [self.candidates[places[0]] for places in alike]
             done = self._steps.compile(chosen, self._revise if self._scout is not None else None) if left else ()
         of_candidate = {id(each.candidate): each for each in done}
+        for first, *others in alike:
+            for same in (self.candidates[place] for place in others):
+                of_candidate[id(same)] = replace(of_candidate[id(self.candidates[first])], candidate=same)
         compiled = {place: of_candidate[id(self.candidates[place])] for place in self.unknown()}
         for place, each in compiled.items():
             if each.error is not None:
@@ -167,6 +173,19 @@ class _Contest:
         ready = self.unknown()
         groups = same_binary.groups([compiled[place] for place in ready], [self.grids[place] for place in ready])
         return {ready[group[0]]: [ready[other] for other in group[1:]] for group in groups}
+
+    def _alike(self, left: Sequence[int]) -> list[list[int]]:
+        """The places ``left``, those together that compile to the same and are launched over the same grid.
+
+        Each alone where a scout is heard, who may take any of them back.
+        """
+        if self._scout is not None:
+            return [[place] for place in left]
+        found: dict[Hashable, list[int]] = {}
+        for place in left:
+            same = self._steps.compilation(self.candidates[place]) if self.grids[place] is not None else None
+            found.setdefault((same, self.grids[place]) if same is not None else place, []).append(place)
+        return list(found.values())
 
     def measure(self, twins: dict[int, list[int]]) -> Choice | None:
         """Measures and remembers what ``compile`` has left; the choice, if all were compared with each other."""

@@ -1,13 +1,16 @@
-"""Which compiled candidates are one and the same launch: options that a backend ignores make equal binaries.
+"""Which candidates are one and the same launch: options that a backend ignores make equal binaries.
 
-Measuring one of them is enough. Two kernels count as the same if binary, grid and everything that the launcher reads
-are; where any of that cannot be told, they count as different.
+Compiling one of them is enough where the installed backend is known to read none of the options that differ. Of what
+was compiled, measuring one is enough. Two kernels count as the same if binary, grid and everything that the launcher
+reads are; where any of that cannot be told, they count as different.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Hashable, Iterable, Sequence
+import importlib.metadata
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from triton_ascend_tune.compile import Compiled
@@ -47,6 +50,39 @@ _COMPILE_ONLY = {
 }
 #: On an NPU these matter to code in the style of threads alone.
 _THREADS_ONLY = {"num_warps", "num_ctas"}
+
+#: Options that triton-ascend 3.2.0 takes and hands to no stage of its compiler.
+_UNREAD = {
+    "num_warps",
+    "num_ctas",
+    "num_stages",
+    "num_buffers_warp_spec",
+    "num_consumer_groups",
+    "reg_dec_producer",
+    "reg_inc_consumer",
+    "maxnreg",
+}
+#: Options of the same backend that make it read the number of warps.
+_THREADS = {"compile_mode", "force_simt_only", "force_simt_template"}
+
+
+def compilation(kwargs: Mapping[str, Any], call: Mapping[str, Any], arguments: Iterable[str]) -> Hashable | None:
+    """What of a candidate's ``kwargs`` a compiler for an NPU reads; None where nothing is known to be ignored.
+
+    ``call``: the keywords of the call; ``arguments``: the kernel's, which may have the name of an option.
+    """
+    by_threads = any(given.get(name) for given in (kwargs, call) for name in _THREADS)
+    if by_threads or not _UNREAD.isdisjoint(arguments) or not _known_backend():
+        return None
+    return tuple(sorted((name, repr(value)) for name, value in kwargs.items() if name not in _UNREAD))
+
+
+@functools.cache
+def _known_backend() -> bool:
+    try:
+        return importlib.metadata.version("triton-ascend").split("+")[0] == "3.2.0"
+    except importlib.metadata.PackageNotFoundError:
+        return False
 
 
 def groups(compiled: Sequence[Compiled], grids: Iterable[tuple[int, ...] | None]) -> list[list[int]]:

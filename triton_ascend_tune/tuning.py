@@ -7,11 +7,24 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from triton_ascend_tune import choose, contest, flights, grid, isolation, losers, pool, prune, report, settings, trials
+from triton_ascend_tune import (
+    choose,
+    contest,
+    flights,
+    grid,
+    isolation,
+    losers,
+    pool,
+    prune,
+    report,
+    same_binary,
+    settings,
+    trials,
+)
 from triton_ascend_tune.candidates import rounds
 from triton_ascend_tune.compile import Compiled, Revise, compile_candidates, compiles_ahead
 from triton_ascend_tune.hooks import Hooks
@@ -83,6 +96,12 @@ def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Pl
         kernels.update({id(each.candidate.config): each.kernel for each in done})
         return done
 
+    def compilation(candidate: Candidate) -> Hashable | None:
+        hooked = candidate.config.pre_hook is not None or hooks.change_arguments
+        if hooked or place.target.partition(":")[0] != "npu" or jit_function(tuner.fn) is not tuner.fn:
+            return None  # heuristics may read any option
+        return same_binary.compilation(candidate.kwargs, call.keywords, tuner.arg_names)
+
     kernels: dict[int, Any] = {}
     keeps_all = settings.keep() == settings.ALL
     compiles_first = not hooks.change_arguments
@@ -94,6 +113,7 @@ def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Pl
         compile=compile_all,
         measure=measure,
         one_by_one=do_bench is not None or (protocol.plan, protocol.method) == ("classic", settings.EVENT),
+        compilation=compilation,
         resumable=do_bench is None and (protocol.plan, protocol.method) == ("race", settings.EVENT),
     )
     with memory.turn(protocol.plan, candidates):
