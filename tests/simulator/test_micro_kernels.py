@@ -132,9 +132,9 @@ def wrong_calls() -> dict[str, tuple[Program, str]]:
     p.call("vadd_1d_float", p.place(None, "float", (8,)), p.place(None, "float", (8,)))
     p = case("shape", "a view of [5] does not fit a view of [8]")
     p.call("vabs_1d_float", p.place(None, "float", (5,)), p.place(None, "float", (8,)))
-    p = case("mode", "cast mode 5 is not supported")
+    p = case("mode", "cast mode 6 is not supported")
     p.call(
-        "vcast_float_to_half_1d_with_mode", p.place(None, "float", (8,)), p.place(None, "half", (8,)), Scalar(5, "i32")
+        "vcast_float_to_half_1d_with_mode", p.place(None, "float", (8,)), p.place(None, "half", (8,)), Scalar(6, "i32")
     )
     p = case("index", "index 9 at 1 lies outside the 8 elements")
     index = p.place(np.array([1, 9], np.int32), "int32_t")

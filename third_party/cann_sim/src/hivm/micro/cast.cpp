@@ -1,10 +1,11 @@
 // Casts between element types.
 //
 // The cast mode says how a value that the target cannot hold exactly is rounded: 0 to nearest even, 1 half
-// away from zero, 2 down, 3 up, 4 towards zero; 6 keeps the low bits of an integer. Apart from mode 6, what
-// lies outside an integer target becomes its nearest end, and NaN becomes 0. Where every value is exact the
-// mode does not matter.
+// away from zero, 2 down, 3 up, 4 towards zero, 5 to the neighbour whose last bit is 1 (between floats); 6
+// keeps the low bits of an integer. Apart from mode 6, what lies outside an integer target becomes its
+// nearest end, and NaN becomes 0. Where every value is exact the mode does not matter.
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "hivm/cost_model.h"
@@ -19,7 +20,15 @@ namespace {
 
 using CastLoop = void (*)(const Lane& from, const Lane& to, int64_t n);
 
-enum Mode : int64_t { kNearestEven = 0, kHalfAway = 1, kDown = 2, kUp = 3, kTowardsZero = 4, kLowBits = 6 };
+enum Mode : int64_t {
+  kNearestEven = 0,
+  kHalfAway = 1,
+  kDown = 2,
+  kUp = 3,
+  kTowardsZero = 4,
+  kOdd = 5,
+  kLowBits = 6
+};
 
 // Applies convert(source element) to a row. An in-place target starts where its source starts and is not
 // wider (see Source).
@@ -110,6 +119,59 @@ void nearest_loop(const Lane& from, const Lane& to, int64_t n) {  // integer or 
   cast_row<From, To>(from, to, n, [](From value) { return To(static_cast<float>(value)); });
 }
 
+template <class To>
+Word<To> word_of(To value) {
+  Word<To> word;
+  std::memcpy(&word, &value, sizeof word);
+  return word;
+}
+
+// The float of the same sign whose magnitude is `by` places larger.
+template <class To>
+To moved(To value, int by) {
+  const auto word = static_cast<Word<To>>(word_of(value) + by);
+  std::memcpy(static_cast<void*>(&value), &word, sizeof word);
+  return value;
+}
+
+// Integer or float to a float that cannot hold all its values, other than to nearest even.
+template <class From, class To, int kMode>
+To rounded(From value) {
+  using Exact = std::conditional_t<sizeof(From) == 8, long double, double>;  // holds every From
+  Exact exact;
+  if constexpr (is_narrow_float<From>)
+    exact = static_cast<float>(value);
+  else
+    exact = static_cast<Exact>(value);
+  const auto magnitude = [](To x) { return static_cast<Exact>(std::fabs(static_cast<float>(x))); };
+  const Exact size = std::fabs(exact);
+  const To nearest(static_cast<float>(value));
+  if (!(size < std::numeric_limits<Exact>::infinity()) || magnitude(nearest) == size) return nearest;
+  const To inner = magnitude(nearest) > size ? moved(nearest, -1) : nearest, outer = moved(inner, 1);
+  switch (kMode) {
+    case kHalfAway: {
+      // What comes after the largest number is infinity; it counts as one step more.
+      const bool last = magnitude(outer) == std::numeric_limits<Exact>::infinity();
+      const Exact low = magnitude(inner),
+                  high = last ? 2 * low - magnitude(moved(inner, -1)) : magnitude(outer);
+      return 2 * size >= low + high ? outer : inner;
+    }
+    case kDown:
+      return exact < 0 ? outer : inner;
+    case kUp:
+      return exact > 0 ? outer : inner;
+    case kOdd:
+      return word_of(inner) & 1 ? inner : outer;
+    default:
+      return inner;
+  }
+}
+
+template <class From, class To, int kMode>
+void rounded_loop(const Lane& from, const Lane& to, int64_t n) {
+  cast_row<From, To>(from, to, n, rounded<From, To, kMode>);
+}
+
 template <class From, class To>
 void wrap_loop(const Lane& from, const Lane& to, int64_t n) {  // integer to integer, low bits or widened
   cast_row<From, To>(from, to, n, [](From value) { return static_cast<To>(value); });
@@ -161,6 +223,26 @@ CastLoop float_to_integer(int64_t mode) {
   }
 }
 
+template <class From, class To>
+CastLoop to_narrower_float(int64_t mode) {
+  switch (mode) {
+    case kNearestEven:
+      return nearest_loop<From, To>;
+    case kHalfAway:
+      return rounded_loop<From, To, kHalfAway>;
+    case kDown:
+      return rounded_loop<From, To, kDown>;
+    case kUp:
+      return rounded_loop<From, To, kUp>;
+    case kTowardsZero:
+      return rounded_loop<From, To, kTowardsZero>;
+    case kOdd:
+      return rounded_loop<From, To, kOdd>;
+    default:
+      return nullptr;
+  }
+}
+
 CastLoop float_to_whole(int64_t mode) {
   switch (mode) {
     case kNearestEven:
@@ -196,8 +278,10 @@ CastLoop loop_between(int64_t mode) {
   if constexpr (std::is_same_v<From, float> && std::is_same_v<To, float>) {
     return float_to_whole(mode);
   } else if constexpr (kToFloat) {
-    const bool exact = digits_of<From>() <= digits_of<To>();
-    return mode == kNearestEven || exact ? nearest_loop<From, To> : nullptr;
+    if constexpr (digits_of<From>() <= digits_of<To>())
+      return nearest_loop<From, To>;
+    else
+      return to_narrower_float<From, To>(mode);
   } else if constexpr (kFromFloat) {
     return float_to_integer<From, To>(mode);
   } else if constexpr (digits_of<From>() <= digits_of<To>()) {
