@@ -28,6 +28,9 @@ struct Tile {
   int64_t outer() const { return view->sizes[0] * c0(); }
   int64_t depth() const { return depth_is_outer ? outer() : inner(); }
   int64_t length() const { return depth_is_outer ? inner() : outer(); }  // along the result
+  // Elements of the fractals of the result that the tile reaches. Those of floats are half as wide as the
+  // result's, so the last one may be filled by half.
+  int64_t reached() const { return round_up(length(), kF); }
 };
 
 template <class T>
@@ -42,6 +45,7 @@ void pack(const Tile& tile, int64_t length, int64_t first, int64_t depth, std::v
   const auto* base = reinterpret_cast<const T*>(v.base) + v.offset;
   const int64_t c0 = tile.c0();
   packed.resize(static_cast<size_t>(length * depth));
+  if (tile.length() < length) std::fill(packed.begin(), packed.end(), 0.0f);
   // Index of an element in `packed` by its position along the result and in depth.
   const auto place = [&](int64_t along, int64_t d) {
     return along / kPanel * depth * kPanel + d * kPanel + along % kPanel;
@@ -136,8 +140,6 @@ class MatrixProduct final : public MicroKernel {
     const int64_t c0 = cost::kBlockBytes / bytes_of(element_of(type_));
     for (const Tile* tile : {&a, &b}) {
       const View& v = *tile->view;
-      if (tile->length() % kF != 0)
-        arguments.fail("a tile " + shape_text(v) + " that does not fill its last fractal of the result");
       if (v.sizes[3] != c0 || v.sizes[2] != kF || v.strides[3] != 1)
         arguments.fail("a tile " + shape_text(v) + " does not end with dense fractals of 16 x " +
                        std::to_string(c0));
@@ -155,15 +157,15 @@ class MatrixProduct final : public MicroKernel {
   }
 
   // The whole height of A takes part, whatever m is; of B the fractals up to n.
-  static int64_t height(const Tile& a, const View& c) { return std::min(a.length() / kF, c.sizes[1]) * kF; }
+  static int64_t height(const Tile& a, const View& c) { return std::min(a.reached() / kF, c.sizes[1]) * kF; }
   static int64_t width(const Tile& b, const View& c, const Call& call) {
-    return std::min({round_up(call.n, kF), b.length() / kF * kF, c.sizes[0] * kF});
+    return std::min({round_up(call.n, kF), b.reached(), c.sizes[0] * kF});
   }
 
   // What the library gives to the pipes: parts of the depth, in turns in the two halves of L0A and L0B.
   void issue(Core& core, const Tile& a, const Tile& b, const View& c, const Call& call) const {
     const int64_t size = bytes_of(element_of(type_)), align = std::max<int64_t>(kF, cost::kBlockBytes / size);
-    const int64_t widest = round_up(std::max(a.length(), b.length()), align);
+    const int64_t widest = round_up(std::max(a.reached(), b.reached()), align);
     int64_t part = cost::kL0Bytes / 2 / size / widest / align * align;
     const bool doubled = part > 0;
     if (!doubled) part = cost::kL0Bytes / size / widest / align * align;
@@ -173,7 +175,7 @@ class MatrixProduct final : public MicroKernel {
     for (int half = 0; half < 2; half++) {
       if (call.back[half] == -1) core.set_flag(Pipe::M, Pipe::Mte1, events[half]);
     }
-    const int64_t small = a.length() / kF * (round_up(call.n, kF) / kF);
+    const int64_t small = a.reached() / kF * (round_up(call.n, kF) / kF);
     for (int64_t i = 0; i < parts; i++) {
       const int64_t depth = std::min(part, call.k - i * part);
       const int64_t half = doubled ? (call.loop == -1 ? i : call.loop * parts + i) % 2 : 0;
@@ -181,7 +183,7 @@ class MatrixProduct final : public MicroKernel {
       for (int64_t h = half; h < (doubled ? half + 1 : 2); h++)
         core.wait_flag(Pipe::M, Pipe::Mte1, events[h]);
       if (i == 0) wait(core, Pipe::Mte2, Pipe::Mte1, call.wait_a);
-      load(core, *a.view, a.length() * depth * size, cost::kL1ToL0aBytesPerCycle);
+      load(core, *a.view, a.reached() * depth * size, cost::kL1ToL0aBytesPerCycle);
       if (last) set(core, Pipe::Mte1, Pipe::Mte2, call.set_a);
       if (i == 0) wait(core, Pipe::Mte2, Pipe::Mte1, call.wait_b);
       load(core, *b.view, round_up(call.n, kF) * depth * size, cost::kL1ToL0bBytesPerCycle);
@@ -196,7 +198,7 @@ class MatrixProduct final : public MicroKernel {
       const int64_t step = cost::mad_depth(static_cast<int>(size));
       work.cycles =
           cost::kMadStartCycles +
-          static_cast<double>(a.length() / kF * (round_up(call.n, kF) / kF) * ((depth + step - 1) / step));
+          static_cast<double>(a.reached() / kF * (round_up(call.n, kF) / kF) * ((depth + step - 1) / step));
       work.writes[0] = &c;
       if (!call.init || i > 0) work.reads[0] = &c;
       if (call.unit_flag) work.unit_flag = Pipe::Fix;
