@@ -110,7 +110,7 @@ constexpr char kPrintable[] =
 const std::vector<Family>& print_families() {
   static const std::vector<Family> families = {
       {"print_{rank}d_{type}_{op}", "ubuf gm", "1 2 3 4 5 6 7 8", kPrintable, Pipe::S, make<Print>},
-      {"print_scalar_{type}_{op}", "ubuf gm", "", kPrintable, Pipe::S, make<Print>},
+      {"_mlir_ciface_print_scalar_{type}_{op}", "ubuf gm", "", kPrintable, Pipe::S, make<Print>},
       {"_mlir_ciface_{op}_debug", "init finish", "", "", Pipe::S, make<Debug>},
   };
   return families;
