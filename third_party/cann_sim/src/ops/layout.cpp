@@ -102,23 +102,32 @@ Plan plan_slice(const std::shared_ptr<const Call>& call) {
   return gather_strided(call, offset, sizes, strides);
 }
 
-// (x, begin, end, stride of each dimension)
+// (x, begin, end, stride of each dimension); of a dimension in shrink_axis_mask the element at `begin` alone
+// is taken, and the dimension goes
 Plan plan_strided_slice(const std::shared_ptr<const Call>& call) {
   const Shape& shape = call->input(0).shape;
-  for (const char* mask : {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"})
+  for (const char* mask : {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask"})
     if (call->attributes.integer(mask, 0) != 0) throw InvalidCall(std::string(mask) + " is not supported");
   const auto begin = integers_of(call->input(1)), end = integers_of(call->input(2)),
              by = integers_of(call->input(3));
   for (const auto* values : {&begin, &end, &by}) check_length(*values, shape.size(), "a bound or stride");
-  Shape strides = contiguous_strides(shape), sizes;
+  const int64_t shrunk = call->attributes.integer("shrink_axis_mask", 0);
+  const Shape steps = contiguous_strides(shape);
+  Shape strides, sizes;
   int64_t offset = 0;
   for (size_t d = 0; d < shape.size(); d++) {
     if (by[d] < 1) throw InvalidCall("strides must be positive");
     const int64_t last = std::min(end[d] < 0 ? end[d] + shape[d] : end[d], shape[d]);
     const int64_t first = begin[d] < 0 ? begin[d] + shape[d] : begin[d];
+    offset += first * steps[d];
+    if (shrunk >> d & 1) {
+      if (first < 0 || first >= shape[d])
+        throw InvalidCall("element " + std::to_string(begin[d]) + " lies outside dimension " +
+                          std::to_string(d) + " of " + text_of(shape));
+      continue;
+    }
     sizes.push_back(std::max<int64_t>(0, (last - first + by[d] - 1) / by[d]));
-    offset += first * strides[d];
-    strides[d] *= by[d];
+    strides.push_back(steps[d] * by[d]);
   }
   check_output_shape(*call, sizes);
   return gather_strided(call, offset, sizes, strides);
