@@ -115,8 +115,12 @@ void with_element(aclDataType type, F f) {
       return f(uint8_t{});
     case ACL_INT16:
       return f(int16_t{});
+    case ACL_UINT16:
+      return f(uint16_t{});
     case ACL_INT32:
       return f(int32_t{});
+    case ACL_UINT32:
+      return f(uint32_t{});
     case ACL_INT64:
       return f(int64_t{});
     case ACL_UINT64:

@@ -14,9 +14,11 @@ size_t element_bytes(aclDataType type) {
     case ACL_FLOAT16:
     case ACL_BF16:
     case ACL_INT16:
+    case ACL_UINT16:
       return 2;
     case ACL_FLOAT:
     case ACL_INT32:
+    case ACL_UINT32:
       return 4;
     case ACL_INT64:
     case ACL_UINT64:
@@ -43,8 +45,12 @@ const char* type_name(aclDataType type) {
       return "uint8";
     case ACL_INT16:
       return "int16";
+    case ACL_UINT16:
+      return "uint16";
     case ACL_INT32:
       return "int32";
+    case ACL_UINT32:
+      return "uint32";
     case ACL_INT64:
       return "int64";
     case ACL_UINT64:
