@@ -271,6 +271,8 @@ const std::unordered_map<std::string_view, Lowering::Handler>& Lowering::handler
         {"memref.expand_shape", &L::expand_shape},
         {"memref.view", &L::typed_view},
         {"memref.extract_strided_metadata", &L::metadata},
+        {"memref.extract_aligned_pointer_as_index", &L::aligned_pointer},
+        {"memref.dim", &L::dimension_size},
         {"memref.load", &L::load},
         {"memref.store", &L::store},
         {"scf.for", &L::for_loop},

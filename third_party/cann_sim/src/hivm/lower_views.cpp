@@ -67,9 +67,7 @@ void Lowering::define_view(const ir::Op& op, Step step, uint32_t source, const V
 void Lowering::pointer_cast(const ir::Op& op) {
   const Value address = integer(op.line, scalar(op, 0));
   const ir::Type& type = op.types[0];
-  if (type.kind != ir::Type::Kind::MemRef || type.space == Space::Gm) {
-    fail(op.line, "'hivm.hir.pointer_cast' to anything but local memory is not supported");
-  }
+  if (type.kind != ir::Type::Kind::MemRef) fail(op.line, "'hivm.hir.pointer_cast' to anything but a memref");
   ViewRecipe recipe;
   recipe.rank = static_cast<uint8_t>(type.shape.size());
   recipe.element = type.element;
@@ -93,7 +91,8 @@ void Lowering::pointer_cast(const ir::Op& op) {
   }
   slots(op, sizes, recipe.sizes, constant);
   slots(op, strides, recipe.strides, constant);
-  if ((type.space == Space::Ub) != (code_.core == CoreKind::Vector)) {
+  const bool global = type.space == Space::Gm;  // the address is a number that the kernel was given or loaded
+  if (!global && (type.space == Space::Ub) != (code_.core == CoreKind::Vector)) {
     fail(op.line, quoted(op.name) + " to '" + space_name(type.space) + "', which this kind of core lacks");
   }
   Value result;
@@ -101,6 +100,7 @@ void Lowering::pointer_cast(const ir::Op& op) {
   result.space = type.space;
   result.rank = recipe.rank;
   define_view(op, step::pointer_cast, address.slot, recipe, result, constant);
+  if (global) return;
   int64_t end = capacity_of(type.space);
   if (const Value made = lookup(op.line, op.results[0]);
       made.constant && is_sane(constants_.views[made.slot])) {
@@ -280,6 +280,36 @@ void Lowering::metadata(const ir::Op& op) {
   for (int d = 0; d < source.rank; d++) add(step::metadata_number, scalar_result(Element::I64), 1 + d);
   for (int d = 0; d < source.rank; d++) add(step::metadata_number, scalar_result(Element::I64), 100 + d);
   define_results(op, results);
+}
+
+// Where the buffer starts, as a number; the offset is not in it. Kernels ask whether a pointer is null.
+void Lowering::aligned_pointer(const ir::Op& op) {
+  const Value source = view(op, 0);
+  if (source.space != Space::Gm)
+    fail(op.line, quoted(op.name) + " of anything but global memory is not supported");
+  const Value result = scalar_result(Element::I64);
+  Instruction i;
+  i.step = step::aligned_pointer;
+  i.cycles = cost::kScalarCycles;
+  i.line = op.line;
+  i.a = source.slot;
+  i.d = result.slot;
+  emit(i);
+  define_result(op, result);
+}
+
+void Lowering::dimension_size(const ir::Op& op) {
+  const Value source = view(op, 0), dimension = integer(op.line, scalar(op, 1));
+  Value result = scalar_result(Element::I64);
+  Instruction i;
+  i.step = step::dimension_size;
+  i.cycles = cost::kScalarCycles;
+  i.line = op.line;
+  i.a = source.slot;
+  i.b = dimension.slot;
+  i.d = result.slot;
+  result.constant = emit_pure(i, source.constant && dimension.constant);
+  define_result(op, result);
 }
 
 void Lowering::load(const ir::Op& op) {

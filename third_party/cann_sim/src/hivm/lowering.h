@@ -101,6 +101,8 @@ class Lowering {
   void typed_view(const ir::Op& op);
   void bitcast(const ir::Op& op);
   void metadata(const ir::Op& op);
+  void aligned_pointer(const ir::Op& op);
+  void dimension_size(const ir::Op& op);
   void load(const ir::Op& op);
   void store(const ir::Op& op);
   // Fills `into` from a list of the operation and clears `constant` unless all are constants.

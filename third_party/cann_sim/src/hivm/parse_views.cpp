@@ -110,8 +110,17 @@ bool bitcast(Op& op, Cursor& c) {
   return kNoRegion;
 }
 
-// a : T -> base, index, ...
+// a : T -> base, index, ... or a : T -> index
 bool metadata(Op& op, Cursor& c) { return memref_cast(op, c); }
+
+// a, d : T
+bool dimension(Op& op, Cursor& c) {
+  value(op, c);
+  c.expect(",");
+  value(op, c);
+  c.expect(":");
+  return kNoRegion;
+}
 
 // a[i, j] {attributes} : T
 bool load(Op& op, Cursor& c) {
@@ -140,6 +149,8 @@ void add_view_forms(Forms& forms) {
       {"memref.expand_shape", expand_shape},
       {"memref.view", view},
       {"memref.extract_strided_metadata", metadata},
+      {"memref.extract_aligned_pointer_as_index", metadata},
+      {"memref.dim", dimension},
       {"memref.load", load},
       {"memref.store", store},
       {"hivm.hir.bitcast", bitcast},

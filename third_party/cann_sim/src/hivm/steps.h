@@ -45,6 +45,8 @@ Next expand_shape(Next, Frame&);
 Next typed_view(Next, Frame&);  // memref.view
 Next bitcast(Next, Frame&);     // extra: Element
 Next metadata_base(Next, Frame&);
+Next aligned_pointer(Next, Frame&);
+Next dimension_size(Next, Frame&);
 Next metadata_number(Next, Frame&);  // scalar d; extra: 0 offset, 1 + i size, 100 + i stride
 
 // Elements: view a, recipe extra, scalar d.

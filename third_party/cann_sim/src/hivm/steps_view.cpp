@@ -96,6 +96,10 @@ Next pointer_cast(Next p, Frame& f) {
     for (int d = 0; d < r.rank; d++) v.strides[d] = f.scalars[r.strides[d]].i;
   else
     row_major(v);
+  if (r.space == Space::Gm) {  // whether it may be touched is checked at the access
+    v.base = reinterpret_cast<std::byte*>(address);
+    return p + 1;
+  }
   const int64_t limit = capacity_of(r.space);
   if (address < 0 || address > limit) {
     bad(p, "address " + std::to_string(address) + " of " + space_name(r.space) + ", which has " +
@@ -209,6 +213,20 @@ Next metadata_base(Next p, Frame& f) {
   v = f.views[p->a];
   v.offset = 0;
   v.rank = 0;
+  return p + 1;
+}
+
+Next aligned_pointer(Next p, Frame& f) {
+  f.scalars[p->d].i = reinterpret_cast<int64_t>(f.views[p->a].base);
+  return p + 1;
+}
+
+Next dimension_size(Next p, Frame& f) {
+  const View& s = f.views[p->a];
+  const int64_t d = f.scalars[p->b].i;
+  if (d < 0 || d >= s.rank)
+    bad(p, "dimension " + std::to_string(d) + " of a view with " + std::to_string(s.rank));
+  f.scalars[p->d].i = s.sizes[d];
   return p + 1;
 }
 

@@ -10,7 +10,7 @@ namespace hivm {
 
 enum class Space : uint8_t { Gm, Ub, L1, L0c };
 
-inline constexpr int kMaxRank = 8;
+inline constexpr int kMaxRank = 16;  // sorting a row of 2^n elements makes n dimensions of it
 
 // Byte b of the buffer is at base + b. Local memories are host arrays of the core, global memory is host
 // memory at the same address. Offset and strides count elements; for I1 they count bits.
