@@ -170,6 +170,7 @@ class Parser {
       }
       Cursor cursor(close, lines_.number());
       cursor.expect("}");
+      cursor.accept("attributes");  // so scf.while writes it
       cursor.skip_attributes();
       cursor.expect_end();
       return;
