@@ -117,8 +117,7 @@ void Lowering::arith_convert(const ir::Op& op) {
       i.step = integer_to_float(to);
     else if (is_float(from.element) && name == "fptosi")
       i.step = float_to_integer(to);
-    if (name == "uitofp" && from.element != Element::I1)
-      i.step = nullptr;  // only a bool is non-negative for certain
+    if (name == "uitofp" && from.element == Element::I64) i.step = nullptr;
   } else if (name == "extui" || name == "index_castui") {
     if (bits_of(to) < bits_of(from.element))
       i.step = wrap_step(to);
@@ -136,8 +135,14 @@ void Lowering::arith_convert(const ir::Op& op) {
   const bool same = !is_float(from.element) && !is_float(to) && !i.step;
   if (!i.step && !same) fail(op.line, "operation " + quoted(op.name) + " is not supported for these types");
   if (i.step) {
-    // uitofp of a bool: it is held as 0 or 1. sitofp of a bool: -1.
+    // uitofp of a bool: it is held as 0 or 1, other integers with their sign. sitofp of a bool: -1.
     Value source = from;
+    if (name == "uitofp" && from.element != Element::I1) {
+      source = scalar_result(Element::I64);
+      Instruction mask = two_operands(op, step::mask, cost::kScalarCycles, from, from, source.slot);
+      mask.extra = static_cast<int64_t>((1ull << bits_of(from.element)) - 1);
+      source.constant = emit_pure(mask, from.constant);
+    }
     if (name == "sitofp" && from.element == Element::I1) {
       source = scalar_result(Element::I64);
       source.constant = emit_pure(
@@ -290,6 +295,7 @@ const std::unordered_map<std::string_view, Lowering::Handler>& Lowering::handler
         {"hivm.hir.sync_block_set", &L::block_flag},
         {"hivm.hir.sync_block_wait", &L::block_flag},
         {"hivm.hir.set_mask_norm", &L::nothing},
+        {"llvm.intr.assume", &L::nothing},
         {"hivm.hir.set_ffts_base_addr", &L::nothing},
         {"llvm.mlir.constant", &L::text_length},
         {"llvm.mlir.addressof", &L::text_address},

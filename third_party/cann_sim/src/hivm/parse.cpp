@@ -119,7 +119,9 @@ class Parser {
       ir::Op op;
       op.line = cursor.line();
       if (cursor.peek() == '%') parse_results(op, cursor);
+      const bool generic = cursor.accept("\"");  // "llvm.intr.assume"(%c) : (i1) -> ()
       op.name = cursor.word();
+      if (generic) cursor.expect("\"");
       if (parse_operation(op, cursor)) parse_regions(op, depth);
       block.ops.push_back(std::move(op));
     }

@@ -119,6 +119,15 @@ bool nothing(Op&, Cursor& c) {
   return kNoRegion;
 }
 
+// (c) : (i1) -> ()
+bool assume(Op& op, Cursor& c) {
+  c.expect("(");
+  value(op, c);
+  c.expect(")");
+  c.expect(":");
+  return kNoRegion;
+}
+
 bool one_value(Op& op, Cursor& c) {
   value(op, c);
   c.expect_end();
@@ -158,6 +167,7 @@ const Forms& forms() {
         {"hivm.hir.get_block_idx", index_result},
         {"hivm.hir.get_sub_block_idx", index_result},
         {"hivm.hir.set_mask_norm", nothing},
+        {"llvm.intr.assume", assume},
         {"hivm.hir.set_ffts_base_addr", one_value},
         // These only feed device_print.
         {"llvm.mlir.constant", pointer_constant},
