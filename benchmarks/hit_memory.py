@@ -23,7 +23,7 @@ import triton
 from triton.runtime.autotuner import Autotuner
 
 import triton_ascend_tune
-from triton_ascend_tune.autotuner import make_tuner_class
+from triton_ascend_tune.classes import make_tuner_class
 
 
 def resident_mib() -> float:

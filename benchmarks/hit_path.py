@@ -33,7 +33,7 @@ from triton.runtime.autotuner import Autotuner
 from triton.runtime.driver import driver
 from triton.runtime.jit import JITFunction
 
-from triton_ascend_tune.autotuner import make_tuner_class
+from triton_ascend_tune.classes import make_tuner_class
 
 #: The goals: microseconds of ours over a direct launch, and times that stock's overhead is larger.
 GOAL_US = 2.0

@@ -44,7 +44,7 @@ class FakeKernel:
         return "compiled kernel"
 
 def is_ours(tuner):
-    from triton_ascend_tune.autotuner import make_tuner_class
+    from triton_ascend_tune.classes import make_tuner_class
     base = type(tuner).__mro__[1]
     return base.__name__ in ("Autotuner", "AutoTilingTuner") and type(tuner) is make_tuner_class(base)
 

@@ -272,7 +272,7 @@ def test_somebody_who_wrapped_the_constructor_after_us_survives_uninstall(run_pr
 
 def test_a_tuner_that_cannot_be_made_leaves_the_program_stock_with_one_error(run_program: Any) -> None:
     done = run_program(
-        "import triton_ascend_tune.autotuner as module\n"
+        "import triton_ascend_tune.classes as module\n"
         "def broken(base): raise RuntimeError('cannot')\n"
         "module.make_tuner_class = broken\n"
         "from triton import autotune" + PREPARE + DECORATE + DECORATE + "print(type(tuner).__name__)",

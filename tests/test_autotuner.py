@@ -28,7 +28,7 @@ from tuning_fakes import (
     world,  # noqa: F401
 )
 
-from triton_ascend_tune.autotuner import make_tuner_class
+from triton_ascend_tune.classes import make_tuner_class
 
 
 @pytest.fixture

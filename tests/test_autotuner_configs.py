@@ -22,7 +22,7 @@ from tuning_fakes import (
     world,  # noqa: F401
 )
 
-from triton_ascend_tune.autotuner import make_tuner_class
+from triton_ascend_tune.classes import make_tuner_class
 from triton_ascend_tune.failures import NoCandidateError
 from triton_ascend_tune.generate import GIVEN
 from triton_ascend_tune.values import Stage, Status

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tuning_fakes import TIMES, Autotuner, World, add, add_kernel, blocks, torch, triton, tuner, world  # noqa: F401
 
-from triton_ascend_tune.autotuner import make_tuner_class
+from triton_ascend_tune.classes import make_tuner_class
 
 
 class Prefaced(Autotuner):

@@ -265,34 +265,3 @@ def test_something_that_wants_to_hear_of_compilations_gets_them_one_by_one(timed
     assert pool.can_promise(jit)
     jit.compiled_hook = lambda *args, **kwargs: None
     assert not pool.can_promise(jit)
-
-
-@pytest.mark.parametrize("wrapped", [False, True])
-def test_what_fails_because_two_threads_parse_is_compiled_again(timed: World, monkeypatch: Any, wrapped: bool) -> None:
-    """Python's parser sometimes takes the depth of another thread's parsing for its own."""
-    compile_, left = timed.compile, {16: 2, 64: 1}
-
-    def colliding(src: Any, *args: Any, **kwargs: Any) -> Any:
-        kernel = compile_(src, *args, **kwargs)
-        block = kernel.settings["BLOCK"]
-        if left.get(block, 0):
-            left[block] -= 1
-            error = SystemError("AST constructor recursion depth mismatch (before=33, after=29)")
-            if wrapped:  # as where the kernel calls another JIT function
-                raise RuntimeError("in a call") from error
-            raise error
-        return kernel
-
-    monkeypatch.setattr("triton.compiler.compile", colliding)
-    tuned = tuner(timed, add_kernel, blocks(*TIMES))
-    add(tuned)
-    assert [outcome.status for outcome in tuned.verdict.outcomes] == [Status.TIMED] * len(TIMES)
-    assert sorted(timed.logged("compile")) == [16, 16, 16, 32, 64, 64, 128]
-
-
-def test_another_system_error_is_a_failure_at_once(timed: World) -> None:
-    timed.compile_errors = {16: SystemError("something else")}
-    tuned = tuner(timed, add_kernel, blocks(*TIMES))
-    add(tuned)
-    assert tuned.verdict.outcomes[0].reason == "SystemError: something else"
-    assert timed.logged("compile").count(16) == 1

@@ -30,7 +30,7 @@ from triton.runtime.autotuner import Autotuner
 from triton.runtime.driver import driver
 
 from triton_ascend_tune import store
-from triton_ascend_tune.autotuner import make_tuner_class
+from triton_ascend_tune.classes import make_tuner_class
 from triton_ascend_tune.measure import event
 from triton_ascend_tune.measure.device import Device
 from triton_ascend_tune.measure.stop_rule import Decision, Stop

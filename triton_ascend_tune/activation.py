@@ -221,7 +221,7 @@ def _adopt(instance: Any, cls: type) -> bool:
     False, with one error in the log, if that cannot be: a decorator must not fail because of us.
     """
     try:
-        from triton_ascend_tune.autotuner import make_tuner_class
+        from triton_ascend_tune.classes import make_tuner_class
 
         instance.__class__ = make_tuner_class(cls)
     except Exception as error:
@@ -236,7 +236,7 @@ def _join(instance: Any, cls: Any) -> Any:
     None if it is there already, for then it is our tuner that calls ``cls.run``; or if it cannot be put there.
     """
     try:
-        from triton_ascend_tune.autotuner import make_joined_class, make_tuner_class
+        from triton_ascend_tune.classes import make_joined_class, make_tuner_class
 
         ours = make_tuner_class(cls)
         if isinstance(instance, ours):

@@ -12,7 +12,7 @@ is active.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from typing import Any
@@ -22,13 +22,6 @@ from triton_ascend_tune.watchdog import WatchedExecutor
 
 #: Where Triton 3.5 and newer keep their mode.
 _ASYNC_MODULE = "triton.runtime._async_compile"
-
-
-#: What Python (seen with 3.11.7) says where a thread that parses was interrupted, in a garbage collection, by another
-#: that does: it counts the depth of both together. Nothing is wrong with the source.
-_COLLISION = "AST constructor recursion depth mismatch"
-#: So often a kernel is parsed until that counts as an error. Collisions are rare and independent of each other.
-_ATTEMPTS = 10
 
 
 class FutureKernel:
@@ -47,31 +40,14 @@ class FutureKernel:
         return getattr(self.result(), name)
 
 
-class _Compilers(WatchedExecutor):
-    """Threads that compile, and compile again what failed because two of them were parsing."""
-
-    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        return super().submit(_without_collision, function, *args, **kwargs)
-
-
-def _without_collision(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    for _ in range(_ATTEMPTS - 1):
-        try:
-            return function(*args, **kwargs)
-        except Exception as error:
-            if _COLLISION not in f"{error} {error.__cause__} {error.__context__}":
-                raise
-    return function(*args, **kwargs)
-
-
 @contextmanager
 def promised(jit: Any, workers: int) -> Iterator[None]:
     """Within, ``jit.run(warmup=True)`` of this thread returns promises (or kernels that exist), with ``result()``."""
     processes = isolation.current()
     if processes is None:
-        executor = _Compilers(workers, settings.compile_timeout())
+        executor = WatchedExecutor(workers, settings.compile_timeout())
     else:
-        executor = _Compilers(workers, begin=processes.enter)  # they mind the limit themselves
+        executor = WatchedExecutor(workers, begin=processes.enter)  # they mind the limit themselves
     try:
         with _triton_promises(executor) if _has_async_mode() else _own_promises(jit, executor):
             try:

@@ -26,7 +26,7 @@ def generating(world: World, monkeypatch: Any) -> Any:  # noqa: F811
     def make(configs: Any, key: Any = ("n",), **options: Any) -> Any:
         from triton.runtime.autotiling_tuner import AutoTilingTuner
 
-        from triton_ascend_tune.autotuner import make_tuner_class
+        from triton_ascend_tune.classes import make_tuner_class
 
         return make_tuner(world, copy_kernel, configs, list(key), cls=make_tuner_class(AutoTilingTuner), **options)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tuning_fakes import Autotuner, StockTuner, World, add_kernel, blocks, fresh, triton
 
-from triton_ascend_tune.autotuner import make_tuner_class
+from triton_ascend_tune.classes import make_tuner_class
 
 VALUES: dict[str, Any] = {
     "prune_configs_by": {"top_k": 1},

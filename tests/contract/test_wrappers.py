@@ -21,7 +21,7 @@ from tuning_fakes import (
     vectors,
 )
 
-from triton_ascend_tune.autotuner import make_tuner_class
+from triton_ascend_tune.classes import make_tuner_class
 
 TIMES = {16: 3.0, 32: 1.0, 64: 2.0}
 
