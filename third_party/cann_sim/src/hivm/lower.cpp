@@ -112,7 +112,7 @@ bool Lowering::emit_pure(const Instruction& instruction, bool constant) {
       instruction.step(&instruction, constants_);
       return true;
     } catch (const ExecutionError&) {
-      // A division by zero, say: it is reported when it is executed, if ever.
+      // What cannot be done is reported when it is executed, if ever.
     }
   }
   emit(instruction);

@@ -1,5 +1,4 @@
 // Steps on integers.
-#include <string>
 #include <unordered_map>
 
 #include "hivm/scalar.h"
@@ -9,10 +8,6 @@ namespace hivm {
 namespace {
 
 using Next = step::Next;
-
-[[noreturn]] void division_by_zero(Next p) {
-  throw ExecutionError("line " + std::to_string(p->line) + ": division by zero");
-}
 
 // Wrap-around arithmetic is done on unsigned numbers: it is defined for all values.
 uint64_t u(int64_t x) { return static_cast<uint64_t>(x); }
@@ -27,119 +22,120 @@ int64_t as_signed(int64_t x) {
 
 struct Add {
   template <Element E>
-  static int64_t of(Next, int64_t a, int64_t b) {
+  static int64_t of(int64_t a, int64_t b) {
     return u(a) + u(b);
   }
 };
 struct Subtract {
   template <Element E>
-  static int64_t of(Next, int64_t a, int64_t b) {
+  static int64_t of(int64_t a, int64_t b) {
     return u(a) - u(b);
   }
 };
 struct Multiply {
   template <Element E>
-  static int64_t of(Next, int64_t a, int64_t b) {
+  static int64_t of(int64_t a, int64_t b) {
     return u(a) * u(b);
   }
 };
 struct And {
   template <Element E>
-  static int64_t of(Next, int64_t a, int64_t b) {
+  static int64_t of(int64_t a, int64_t b) {
     return a & b;
   }
 };
 struct Or {
   template <Element E>
-  static int64_t of(Next, int64_t a, int64_t b) {
+  static int64_t of(int64_t a, int64_t b) {
     return a | b;
   }
 };
 struct Xor {
   template <Element E>
-  static int64_t of(Next, int64_t a, int64_t b) {
+  static int64_t of(int64_t a, int64_t b) {
     return a ^ b;
   }
 };
+// MLIR leaves divisions by zero undefined. Kernels divide by the zeros of masked lanes, so they must not stop
+// one; what they give is this engine's choice: 0.
 struct DivideSigned {
   template <Element E>
-  static int64_t of(Next p, int64_t a, int64_t b) {
-    if (b == 0) division_by_zero(p);
+  static int64_t of(int64_t a, int64_t b) {
+    if (b == 0) return 0;
     if (b == -1) return -u(a);  // INT64_MIN / -1 traps on the host
     return as_signed<E>(a) / as_signed<E>(b);
   }
 };
 struct RemainderSigned {
   template <Element E>
-  static int64_t of(Next p, int64_t a, int64_t b) {
-    if (b == 0) division_by_zero(p);
-    if (b == -1) return 0;
+  static int64_t of(int64_t a, int64_t b) {
+    if (b == 0 || b == -1) return 0;
     return as_signed<E>(a) % as_signed<E>(b);
   }
 };
 struct DivideUnsigned {
   template <Element E>
-  static int64_t of(Next p, int64_t a, int64_t b) {
-    if (b == 0) division_by_zero(p);
+  static int64_t of(int64_t a, int64_t b) {
+    if (b == 0) return 0;
     return (u(a) & low_bits(E)) / (u(b) & low_bits(E));
   }
 };
 struct RemainderUnsigned {
   template <Element E>
-  static int64_t of(Next p, int64_t a, int64_t b) {
-    if (b == 0) division_by_zero(p);
+  static int64_t of(int64_t a, int64_t b) {
+    if (b == 0) return 0;
     return (u(a) & low_bits(E)) % (u(b) & low_bits(E));
   }
 };
 // A shift by the width or more leaves zero (or the sign).
 struct ShiftLeft {
   template <Element E>
-  static int64_t of(Next, int64_t a, int64_t b) {
+  static int64_t of(int64_t a, int64_t b) {
     return (u(b) & low_bits(E)) >= static_cast<uint64_t>(bits_of(E)) ? 0 : u(a) << b;
   }
 };
 struct ShiftRightSigned {
   template <Element E>
-  static int64_t of(Next, int64_t a, int64_t b) {
+  static int64_t of(int64_t a, int64_t b) {
     const uint64_t by = u(b) & low_bits(E);
     return as_signed<E>(a) >> (by > 63 ? 63 : by);
   }
 };
 struct ShiftRightUnsigned {
   template <Element E>
-  static int64_t of(Next, int64_t a, int64_t b) {
+  static int64_t of(int64_t a, int64_t b) {
     const uint64_t by = u(b) & low_bits(E);
     return by > 63 ? 0 : (u(a) & low_bits(E)) >> by;
   }
 };
 struct MaxSigned {
   template <Element E>
-  static int64_t of(Next, int64_t a, int64_t b) {
+  static int64_t of(int64_t a, int64_t b) {
     return as_signed<E>(a) < as_signed<E>(b) ? b : a;
   }
 };
 struct MinSigned {
   template <Element E>
-  static int64_t of(Next, int64_t a, int64_t b) {
+  static int64_t of(int64_t a, int64_t b) {
     return as_signed<E>(b) < as_signed<E>(a) ? b : a;
   }
 };
 struct MaxUnsigned {
   template <Element E>
-  static int64_t of(Next, int64_t a, int64_t b) {
+  static int64_t of(int64_t a, int64_t b) {
     return (u(a) & low_bits(E)) < (u(b) & low_bits(E)) ? b : a;
   }
 };
 struct MinUnsigned {
   template <Element E>
-  static int64_t of(Next, int64_t a, int64_t b) {
+  static int64_t of(int64_t a, int64_t b) {
     return (u(b) & low_bits(E)) < (u(a) & low_bits(E)) ? b : a;
   }
 };
 
 template <class F, Element E>
 Next integer_step(Next p, Frame& f) {
-  f.scalars[p->d].i = wrap_to(E, F::template of<E>(p, f.scalars[p->a].i, f.scalars[p->b].i));
+  f.scalars[p->d].i = wrap_to(E, F::template of<E>(f.scalars[p->a].i, f.scalars[p->b].i));
   return p + 1;
 }
 
@@ -315,9 +311,8 @@ Next multiply_extended64(Next p, Frame& f) {
 
 Next floor_divide(Next p, Frame& f) {
   const int64_t a = f.scalars[p->a].i, b = f.scalars[p->b].i;
-  if (b == 0) division_by_zero(p);
-  if (b == -1) {
-    f.scalars[p->d].i = -u(a);
+  if (b == 0 || b == -1) {
+    f.scalars[p->d].i = b == 0 ? 0 : -u(a);
     return p + 1;
   }
   const int64_t q = a / b;
@@ -327,9 +322,8 @@ Next floor_divide(Next p, Frame& f) {
 
 Next ceil_divide(Next p, Frame& f) {
   const int64_t a = f.scalars[p->a].i, b = f.scalars[p->b].i;
-  if (b == 0) division_by_zero(p);
-  if (b == -1) {
-    f.scalars[p->d].i = -u(a);
+  if (b == 0 || b == -1) {
+    f.scalars[p->d].i = b == 0 ? 0 : -u(a);
     return p + 1;
   }
   const int64_t q = a / b;
@@ -339,8 +333,7 @@ Next ceil_divide(Next p, Frame& f) {
 
 Next floor_mod(Next p, Frame& f) {
   const int64_t a = f.scalars[p->a].i, b = f.scalars[p->b].i;
-  if (b == 0) division_by_zero(p);
-  const int64_t r = b == -1 ? 0 : a % b;
+  const int64_t r = b == 0 || b == -1 ? 0 : a % b;
   f.scalars[p->d].i = r + (r != 0 && (r < 0) != (b < 0) ? b : 0);
   return p + 1;
 }
