@@ -31,10 +31,11 @@ def one_run(size: int, side: str) -> dict[str, Any]:
     import engine_h200
     import torch
     import triton
+    from stock_tuner import StockTuner
 
     case = engine_h200.matmul(size)
     if side == "stock":
-        tuner: Any = engine_h200.StockTuner(case.kernel, case.kernel.arg_names, case.configs, [], None, None)
+        tuner: Any = StockTuner(case.kernel, case.kernel.arg_names, case.configs, [], None, None)
     else:
         tuner = triton.autotune(configs=case.configs, key=[])(case.kernel)
     row = engine_h200.rows("softmax", 64, 64)
