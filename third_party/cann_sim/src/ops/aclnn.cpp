@@ -1,7 +1,7 @@
 // The operators that torch_npu 2.13 sends through libopapi.so only: it has no other way for the gradient of a
-// matrix product and for attention. Each is a pair of functions; the first checks and plans, the second
-// submits. All other aclnn functions are missing on purpose: torch_npu then calls aclopCompileAndExecute
-// (engine.cpp).
+// matrix product, attention, a stable sort, the sign bit and a choice between different types. Each is a pair
+// of functions; the first checks and plans, the second submits. All other aclnn functions are missing on
+// purpose: torch_npu then calls aclopCompileAndExecute (engine.cpp).
 #include <algorithm>
 #include <cstring>
 
@@ -165,6 +165,44 @@ aclError aclnnFlashAttentionScoreGetWorkspaceSize(
 }
 aclError aclnnFlashAttentionScore(void*, uint64_t, aclOpExecutor* executor, aclrtStream stream) {
   return ops::run("aclnnFlashAttentionScore", executor, stream);
+}
+
+// Every sort here is stable, so `stable` says nothing.
+aclError aclnnSortGetWorkspaceSize(const aclTensor* self, bool, int64_t dim, bool descending,
+                                   const aclTensor* values, const aclTensor* indices, uint64_t* workspace,
+                                   aclOpExecutor** executor) {
+  if (!self || !values || !indices) return set_error(ACL_ERROR_INVALID_PARAM, "aclnnSort: a tensor is null");
+  aclopAttr attributes;
+  attributes.values = {{"axis", dim}, {"descending", int64_t{descending}}};
+  return ops::prepare("aclnnSort", "Sort", {{self}, {values, indices}, attributes}, workspace, executor,
+                      [](ops::Call&) {});
+}
+aclError aclnnSort(void*, uint64_t, aclOpExecutor* executor, aclrtStream stream) {
+  return ops::run("aclnnSort", executor, stream);
+}
+
+aclError aclnnSignbitGetWorkspaceSize(const aclTensor* self, const aclTensor* out, uint64_t* workspace,
+                                      aclOpExecutor** executor) {
+  if (!self || !out) return set_error(ACL_ERROR_INVALID_PARAM, "aclnnSignbit: a tensor is null");
+  return ops::prepare("aclnnSignbit", "Signbit", {{self}, {out}, {}}, workspace, executor, [](ops::Call&) {});
+}
+aclError aclnnSignbit(void*, uint64_t, aclOpExecutor* executor, aclrtStream stream) {
+  return ops::run("aclnnSignbit", executor, stream);
+}
+
+// Unlike those of Select, the operands may differ in type from the output.
+aclError aclnnSWhereGetWorkspaceSize(const aclTensor* condition, const aclTensor* self,
+                                     const aclTensor* other, const aclTensor* out, uint64_t* workspace,
+                                     aclOpExecutor** executor) {
+  if (!condition || !self || !other || !out)
+    return set_error(ACL_ERROR_INVALID_PARAM, "aclnnSWhere: a tensor is null");
+  aclopAttr attributes;
+  attributes.values = {{"convert", int64_t{1}}};
+  return ops::prepare("aclnnSWhere", "SelectV2", {{condition, self, other}, {out}, attributes}, workspace,
+                      executor, [](ops::Call&) {});
+}
+aclError aclnnSWhere(void*, uint64_t, aclOpExecutor* executor, aclrtStream stream) {
+  return ops::run("aclnnSWhere", executor, stream);
 }
 
 }  // extern "C"

@@ -139,6 +139,10 @@ Plan plan_is_nan(const std::shared_ptr<const Call>& call) {
 Plan plan_is_inf(const std::shared_ptr<const Call>& call) {
   return test_with(call, [](auto a) { return std::isinf(static_cast<double>(a)); });
 }
+// Set for -0, too.
+Plan plan_sign_bit(const std::shared_ptr<const Call>& call) {
+  return test_with(call, [](auto a) { return std::signbit(static_cast<double>(a)); });
+}
 
 // One bool for all elements. Shapes differ: not equal.
 Plan plan_tensor_equal(const std::shared_ptr<const Call>& call) {
@@ -198,13 +202,31 @@ void check_bool(const Tensor& tensor) {
                       ACL_ERROR_UNSUPPORTED_DATA_TYPE);
 }
 
+// The elements as `type`; `room` holds them where that is another one.
+Tensor converted(const Tensor& tensor, aclDataType type, std::vector<std::byte>& room) {
+  Tensor result = tensor;
+  if (tensor.type == type) return result;
+  result.type = type;
+  room.resize(result.bytes());
+  result.data = room.data();
+  with_arithmetic(arithmetic_of(tensor.type),
+                  [&](auto zero) { write_all(result, read_all<decltype(zero)>(tensor)); });
+  return result;
+}
+
+// With `convert` the operands may have other types than the output, and the condition may be uint8.
 Plan plan_select(const std::shared_ptr<const Call>& call) {
-  check_bool(call->input(0));
-  check_same_type(call->input(1), call->output(0));
-  check_same_type(call->input(2), call->output(0));
+  const bool convert = call->attributes.flag("convert", false);
+  if (!convert || call->input(0).type != ACL_UINT8) check_bool(call->input(0));
+  for (size_t k = 1; k < 3 && !convert; k++) check_same_type(call->input(k), call->output(0));
   for (size_t k = 0; k < 3; k++) check_broadcast(call->input(k).shape, call->output(0).shape);
   Plan plan;
-  plan.compute = [call] { choose(call->inputs[0], call->inputs[1], call->inputs[2], call->outputs[0]); };
+  plan.compute = [call] {
+    const Tensor& out = call->outputs[0];
+    std::vector<std::byte> yes, no;
+    choose(call->inputs[0], converted(call->inputs[1], out.type, yes),
+           converted(call->inputs[2], out.type, no), out);
+  };
   return plan;
 }
 
@@ -234,6 +256,7 @@ void add_compare(Registry& r) {
   r.add("IsFinite", plan_is_finite);
   r.add("IsNan", plan_is_nan);
   r.add("IsInf", plan_is_inf);
+  r.add("Signbit", plan_sign_bit);
   r.add("IsClose", plan_is_close);
   r.add("TensorEqual", plan_tensor_equal);
   r.add("Select", plan_select);
