@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tuning_fakes import World, add, add_kernel, blocks, tuner, vectors, world  # noqa: F401
+from tuning_fakes import World, add, add_kernel, blocks, torch, tuner, vectors, world  # noqa: F401
 
 import triton_ascend_tune
 
@@ -44,6 +44,15 @@ def test_the_least_recently_used_is_dropped(tuned: Any, monkeypatch: Any, native
     for n in (1, 5, 6):
         add(tuned, n=n)
     assert sorted(kept(tuned)) == [1, 5, 6]
+
+
+def test_a_choice_that_the_program_brought_along_is_no_older_than_its_last_use(tuned: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv(VARIABLE, "2")
+    add(tuned, n=1)
+    tuned.cache[(2, *(str(torch.float32) for _ in range(3)))] = tuned.configs[0]
+    for n in (2, 3):
+        add(tuned, n=n)
+    assert sorted(kept(tuned)) == [2, 3]
 
 
 @pytest.mark.parametrize("place", ["around", "decorator"])

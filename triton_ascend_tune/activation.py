@@ -7,9 +7,10 @@ name is: constructing exactly ``Autotuner`` yields an instance of our subclass o
 * every import path gives our tuner, whenever it was imported, and ``isinstance(x, triton.runtime.Autotuner)`` holds;
 * signatures are the installed version's own, because its own ``autotune`` function still runs;
 * subclasses written by other libraries construct themselves; one whose ``run`` calls Triton's, or is Triton's, tunes
-  with ours from its first launch, and keeps whatever it overrides; one with a ``run`` all its own stays as it is;
+  with ours from its first launch, and keeps what it overrides; one with a ``run`` or ``_bench`` all its own, or with
+  attributes of its own that have names of ours, stays as it is;
 * triton-ascend's subclasses that its ``autotune`` returns are replaced in the same way, each by our subclass of it;
-* instances made before the replacement stay stock, and instances of ours stay ours after ``uninstall``.
+* direct instances made before the replacement stay stock, and instances of ours stay ours after ``uninstall``.
 
 Why ``__init__`` and not ``__new__``: a ``__new__`` that was set on a class and removed again leaves CPython's slot
 behind, after which the class rejects all constructor arguments; ``__init__`` can be put back exactly. It is also not
@@ -21,6 +22,7 @@ from __future__ import annotations
 import functools
 import logging
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
@@ -55,6 +57,8 @@ _originals: dict[Any, Callable[..., None]] = {}
 _runs: dict[Any, Any] = {}
 _ways: list[str] = []
 _problems: list[str] = []
+#: Held while a class is made and given to an instance: two threads must not make two of them.
+_making = threading.RLock()
 
 
 @dataclass(frozen=True)
@@ -207,7 +211,10 @@ def _replace_run(cls: Any) -> None:
 
     @functools.wraps(stock_run)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        ours = _join(self, cls) if cls in _originals and type(self) not in _originals else None
+        kind = type(self)
+        # Where it is our tuner that calls, stock behaviour is wanted.
+        joins = cls in _originals and kind not in _originals and not _is_ours(kind)
+        ours = _join(self, cls) if joins else None
         return (stock_run if ours is None else ours.run)(self, *args, **kwargs)
 
     run._triton_ascend_tune = cls  # type: ignore[attr-defined]
@@ -223,7 +230,8 @@ def _adopt(instance: Any, cls: type) -> bool:
     try:
         from triton_ascend_tune.classes import make_tuner_class
 
-        instance.__class__ = make_tuner_class(cls)
+        with _making:
+            instance.__class__ = make_tuner_class(cls)
     except Exception as error:
         _report(f"the tuner for {cls.__module__}.{cls.__qualname__} cannot be made: {type(error).__name__}: {error}")
         return False
@@ -233,21 +241,25 @@ def _adopt(instance: Any, cls: type) -> bool:
 def _join(instance: Any, cls: Any) -> Any:
     """Puts our tuner between ``cls`` and a library's subclass of it, of which ``instance`` is one, and returns it.
 
-    None if it is there already, for then it is our tuner that calls ``cls.run``; or if it cannot be put there.
+    None if it cannot be put there.
     """
     try:
         from triton_ascend_tune.classes import make_joined_class, make_tuner_class
 
-        ours = make_tuner_class(cls)
-        if isinstance(instance, ours):
-            return None
-        kind: Any = type(instance)
-        instance.__class__ = make_joined_class(kind, cls)
+        with _making:
+            ours = make_tuner_class(cls)
+            kind: Any = type(instance)
+            if not _is_ours(kind):  # another thread may have been at it
+                instance.__class__ = make_joined_class(kind, cls)
     except Exception as error:
         name = f"{type(instance).__module__}.{type(instance).__qualname__}"
         _report(f"{name} tunes as stock Triton: {type(error).__name__}: {error}")
         return None
     return ours
+
+
+def _is_ours(kind: type) -> bool:
+    return hasattr(kind, "_triton_ascend_tune")
 
 
 def _report(problem: str) -> None:

@@ -22,11 +22,11 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from triton_ascend_tune import dispatch, generate, settings
-from triton_ascend_tune.key import Key, unknown_names
+from triton_ascend_tune.key import Key, stock_key, unknown_names
 from triton_ascend_tune.key_mapping import ATTRIBUTE as MAPS
 from triton_ascend_tune.launch import Call, merge, named_arguments
 from triton_ascend_tune.plan import Place, Plan
-from triton_ascend_tune.stock import is_default, resets_a_lone_survivor, stock_key
+from triton_ascend_tune.stock import is_default, resets_a_lone_survivor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,13 +150,22 @@ class Tuner:
             key = plan.hashable(key)
             config = self.cache.get(key)
         if config is None:
-            given = stock_key(self, {**named_arguments(self.arg_names, args), **kwargs})
-            if given is not None and given in self.cache:
-                return self.cache[given], given  # the program itself has put it there
+            brought = stock_key(self.arg_names, plan.given_names, args, kwargs)
+            config = self._brought_along(brought)
+            if config is not None:
+                key = brought
+        if config is None:
             config = self._tune_once(Call(args, named_arguments(self.arg_names, args), kwargs), key, plan, place)
         elif plan.recency is not None:
             plan.recency.touch(key)
         return config, key
+
+    def _brought_along(self, key: Key) -> Any:
+        """The config that the program itself has put into ``cache`` under stock Triton's key; None if it has not."""
+        try:
+            return self.cache.get(key)
+        except TypeError:  # something in the key cannot be hashed
+            return None
 
     def _prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan:
         """The plan for this and later calls, and what is left to us to propose."""

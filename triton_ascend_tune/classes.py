@@ -44,6 +44,7 @@ def make_tuner_class(base: Any) -> type:
             "__init__": __init__,
             "__doc__": base.__doc__,
             "__module__": Tuner.__module__,
+            "_triton_ascend_tune": base,
             "stock": base,
             "generates": generate.generates(base),
         },
@@ -55,9 +56,16 @@ def make_joined_class(subclass: Any, base: Any) -> type:
     """``subclass``, which a library has made of ``base``, with our tuner between the two; always the same class.
 
     What ``subclass`` overrides stays its own, and its ``super()`` finds us before ``base``. Launches go through its
-    ``run``, as in stock Triton. May be assigned to ``__class__`` of an instance of ``subclass``.
+    ``run``, as in stock Triton. May be assigned to ``__class__`` of an instance of ``subclass``. TypeError if
+    ``subclass`` would not work that way.
     """
     ours = make_tuner_class(base)
+    if subclass._bench is not base._bench:
+        raise TypeError("it has a _bench of its own, which ours would not call")
+    members_of_ours = {name for name in vars(ours) if not name.startswith("__") and not hasattr(base, name)}
+    # A timer of the subclass's own is asked for by Triton's name, as it should be.
+    if taken := sorted(name for name in members_of_ours - {"do_bench"} if hasattr(subclass, name)):
+        raise TypeError(f"it has attributes of its own with names of ours: {', '.join(taken)}")
     members = {"__doc__": subclass.__doc__, "__module__": subclass.__module__, "__qualname__": subclass.__qualname__}
     if subclass.__getitem__ is base.__getitem__:
         members["__getitem__"] = base.__getitem__  # ours would not ask the subclass's ``run``

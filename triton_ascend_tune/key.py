@@ -156,7 +156,7 @@ def hashable(key: Key, labels: Sequence[str], kernel: str) -> Key:
 
 
 def stock_key(arg_names: Sequence[str], names: Iterable[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Key:
-    """The key that stock Triton would show for a call, in what it prints and tells its listener."""
+    """The key that stock Triton has for a call: it shows it, and programs bring choices along under it."""
     given = {k: v for k, v in {**dict(zip(arg_names, args)), **kwargs}.items() if k in arg_names}
     values = [given[name] for name in names if name in given]
     return (*values, *(str(value.dtype) for value in given.values() if hasattr(value, "dtype")))

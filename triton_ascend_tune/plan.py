@@ -46,7 +46,7 @@ class Plan:
         from triton.runtime.driver import driver
 
         self.keys = keys
-        named = tuple(keys.values() if isinstance(keys, Mapping) else keys or ())
+        self.given_names = named = tuple(keys.values() if isinstance(keys, Mapping) else keys or ())
         self.names = (*named, *(name for name in more if name not in named))
         self.kernel = base_fn.__name__
         self.parameters = kernel_parameters(base_fn, arg_names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 
@@ -27,21 +27,6 @@ def user_bench(tuner: Any) -> Callable[..., Any] | None:
         return assigned
     given: Callable[..., Any] | None = vars(tuner).get("_do_bench")
     return None if given is None or is_default(given) else given
-
-
-def stock_key(tuner: Any, given: Mapping[str, Any]) -> tuple[Any, ...] | None:
-    """The key under which stock Triton has the choice for a call that gives these values, or None without hash.
-
-    Programs that bring choices along put them into ``cache`` under it.
-    """
-    known = {name: value for name, value in given.items() if name in tuner.arg_names}
-    values = [known[name] for name in tuner.keys or () if name in known]
-    key = (*values, *(str(value.dtype) for value in known.values() if hasattr(value, "dtype")))
-    try:
-        hash(key)
-    except TypeError:
-        return None
-    return key
 
 
 def heuristics_below(fn: Any) -> set[str]:
