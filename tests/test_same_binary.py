@@ -152,6 +152,21 @@ def test_what_a_compiler_for_an_npu_reads(
     assert (one is not None and one == two) is same
 
 
+def test_values_that_only_look_alike_are_different(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two functions that a factory made have one text; a list has no hash."""
+    monkeypatch.setattr(same_binary, "_known_backend", lambda: True)
+
+    def compilation(value: Any, warps: int) -> Any:
+        return same_binary.compilation({"F": value, "num_warps": warps}, {}, ["x", "F"])
+
+    one, other = fresh(add_kernel), fresh(add_kernel)
+    assert repr(one) == repr(other)
+    assert compilation(one, 1) == compilation(one, 2) != compilation(other, 2)
+    assert compilation(0.0, 1) != compilation(-0.0, 1)
+    assert compilation(1, 1) != compilation(True, 1)
+    assert compilation([1], 1) is None
+
+
 # --- grids -----------------------------------------------------------------------------------------------------------
 
 

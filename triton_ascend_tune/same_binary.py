@@ -74,7 +74,14 @@ def compilation(kwargs: Mapping[str, Any], call: Mapping[str, Any], arguments: I
     by_threads = any(given.get(name) for given in (kwargs, call) for name in _THREADS)
     if by_threads or not _UNREAD.isdisjoint(arguments) or not _known_backend():
         return None
-    return tuple(sorted((name, repr(value)) for name, value in kwargs.items() if name not in _UNREAD))
+    read = [(name, kwargs[name]) for name in sorted(kwargs) if name not in _UNREAD]
+    # Two functions may look alike, and 0.0 and -0.0 are equal.
+    same = tuple((name, type(value), repr(value), value) for name, value in read)
+    try:
+        hash(same)
+    except TypeError:
+        return None
+    return same
 
 
 @functools.cache
