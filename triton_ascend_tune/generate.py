@@ -59,7 +59,8 @@ def _axes_from_key(given: dict[str, Any], keys: Any) -> dict[str, Any]:
         return given
 
     def bare(axis: Any) -> Any:
-        return axis[1:] if isinstance(axis, str) and len(axis) == 2 and axis[0] == "r" else axis
+        marked = isinstance(axis, str) and len(axis) == 2 and axis[0] == "r" and axis[1] not in keys
+        return axis[1:] if marked else axis
 
     result = {**given, "axes": {bare(axis): argument for axis, argument in keys.items()}}
     for name in _OF_AXES:

@@ -8,6 +8,7 @@ import pytest
 import worked_examples
 from kernel_calls import arguments
 
+from triton_ascend_tune import generate
 from triton_ascend_tune.candidates import hints
 from triton_ascend_tune.candidates.axes import analyse
 
@@ -104,3 +105,12 @@ def test_hints_decorate_from_either_side() -> None:
     outer.fn = hints.hints(effort="low", preset="vector")(inner)  # type: ignore[assignment]
     hints.hints(effort="high")(outer)
     assert hints.attached(outer) == {"effort": "high", "preset": "vector"}
+
+
+def test_axes_named_in_the_key_lose_their_mark_only_where_that_leaves_them_apart() -> None:
+    reduced = {"reduction_axes": ["rx"]}
+    assert generate._axes_from_key(reduced, {"y": "rows", "rx": "width"}) == {
+        "axes": {"y": "rows", "x": "width"},
+        "reduction_axes": ["x"],
+    }
+    assert generate._axes_from_key(reduced, {"x": "rows", "rx": "width"})["axes"] == {"x": "rows", "rx": "width"}
