@@ -83,9 +83,12 @@ def test_a_process_forked_during_a_parse_can_parse(kernel: Any, monkeypatch: pyt
     if child == 0:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(30)
-        ast.parse = real
-        kernel.parse()
-        os._exit(0)
+        try:
+            ast.parse = real
+            kernel.parse()
+            os._exit(0)
+        finally:
+            os._exit(1)  # whatever is raised must not go on with the tests here
     end.set()
     thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
