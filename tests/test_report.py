@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import Any
 
-from tuning_fakes import StockTuner, World, add, add_kernel, blocks, tuner, world  # noqa: F401
+import pytest
+from tuning_fakes import Autotuner, StockTuner, World, add, add_kernel, blocks, tuner, world  # noqa: F401
 
 from triton_ascend_tune import report
 from triton_ascend_tune.values import Candidate, Choice, Conditions, Outcome, Protocol, Samples, Stage, Status, Verdict
@@ -128,7 +130,18 @@ def test_the_text_is_the_one_of_the_installed_class(capsys: Any) -> None:
     ]
 
 
-def test_printed_lines_equal_the_installed_tuners(world: World, capsys: Any, monkeypatch: Any) -> None:  # noqa: F811
+@pytest.mark.parametrize("replaced", [False, True])
+def test_printed_lines_equal_the_installed_tuners(
+    world: World,  # noqa: F811
+    capsys: Any,
+    monkeypatch: Any,
+    replaced: bool,
+) -> None:
+    if replaced:  # as where this package is installed, for subclasses of libraries
+        stock_run = Autotuner.run
+        monkeypatch.setattr(
+            Autotuner, "run", functools.wraps(stock_run)(lambda *args, **named: stock_run(*args, **named))
+        )
     monkeypatch.setenv("TRITON_PRINT_AUTOTUNING", "1")
     world.times = {16: 3.0, 32: 1.0}
     printed = []

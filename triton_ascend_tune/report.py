@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
@@ -145,8 +146,11 @@ def _beside(samples: Samples, events: Samples) -> str:
 
 
 def _mentions(function: Callable[..., Any] | None, text: str) -> bool:
-    """Whether a string constant of ``function``, nested functions included, contains ``text``."""
-    stack: list[Any] = [getattr(function, "__code__", None)]
+    """Whether a string constant of ``function``, nested functions included, contains ``text``.
+
+    Of the function that is wrapped, if one is: ours stands before the ``run`` of the stock class.
+    """
+    stack: list[Any] = [getattr(inspect.unwrap(function), "__code__", None)] if function is not None else []
     while stack:
         item = stack.pop()
         if isinstance(item, str) and text in item:
