@@ -176,7 +176,8 @@ def test_hooks_that_a_subclass_puts_in_place_of_tritons_run_as_in_stock(timed: W
 @pytest.mark.parametrize(("cls", "names"), [(None, ["n"]), (None, {"n": "n", "y": "n"}), (Prefaced, ["n"])])
 def test_a_choice_that_the_program_brings_along_is_used(cls: Any, names: Any, timed: World) -> None:
     """Under the key that stock Triton has for the call; it holds until the program puts another one there."""
-    tuned = tuner(timed, add_kernel, blocks(16, 32, 64), names, cls=cls)
+    tuned = tuner(timed, add_kernel, blocks(16, 32, 64), cls=cls)
+    tuned.keys = names  # axes with their names, as the tuners of triton-ascend have them
     key = (*[64] * len(names), *(str(torch.float32) for _ in range(3)))
     for block in (64, 16):
         tuned.cache[key] = triton.Config({"BLOCK": block})
