@@ -23,6 +23,7 @@ import functools
 import logging
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
@@ -57,6 +58,8 @@ _originals: dict[Any, Callable[..., None]] = {}
 _runs: dict[Any, Any] = {}
 _ways: list[str] = []
 _problems: list[str] = []
+#: Subclasses that cannot be ours, so that not every launch tries it.
+_refused: weakref.WeakSet[type] = weakref.WeakSet()
 #: Held while a class is made and given to an instance: two threads must not make two of them.
 _making = threading.RLock()
 
@@ -104,6 +107,7 @@ def uninstall() -> None:
                 setattr(module, name, ours.__wrapped__)
     _originals.clear()
     _runs.clear()
+    _refused.clear()
     _ways.clear()
     _problems.clear()
 
@@ -213,7 +217,7 @@ def _replace_run(cls: Any) -> None:
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         kind = type(self)
         # Where it is our tuner that calls, stock behaviour is wanted.
-        joins = cls in _originals and kind not in _originals and not _is_ours(kind)
+        joins = cls in _originals and kind not in _originals and kind not in _refused and not _is_ours(kind)
         ours = _join(self, cls) if joins else None
         return (stock_run if ours is None else ours.run)(self, *args, **kwargs)
 
@@ -254,6 +258,7 @@ def _join(instance: Any, cls: Any) -> Any:
     except Exception as error:
         name = f"{type(instance).__module__}.{type(instance).__qualname__}"
         _report(f"{name} tunes as stock Triton: {type(error).__name__}: {error}")
+        _refused.add(type(instance))
         return None
     return ours
 
