@@ -87,7 +87,7 @@ def compilation(kwargs: Mapping[str, Any], call: Mapping[str, Any], arguments: I
 @functools.cache
 def _known_backend() -> bool:
     try:
-        return importlib.metadata.version("triton-ascend").split("+")[0] == "3.2.0"
+        return importlib.metadata.version("triton-ascend") == "3.2.0"
     except importlib.metadata.PackageNotFoundError:
         return False
 

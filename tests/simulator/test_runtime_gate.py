@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import Any
 
@@ -105,13 +104,13 @@ report(acl.download(memory, 6).decode())
 
 
 def test_the_timeout_of_a_wait_opens_the_gate_and_is_reported_once(call_acl: Any) -> None:
-    began = time.monotonic()
+    """By the device's clock: fifty minutes of it are over at once."""
     result = call_acl(
         """
 memory = acl.malloc(16)
 work, notify = acl.stream(), acl.notify()
 before = acl.recorded(work)
-acl("aclrtWaitAndResetNotify", notify, work, 30_000)
+acl("aclrtWaitAndResetNotify", notify, work, 3_000_000)
 after = acl.recorded(work)
 acl.fill(memory, 9, 16, work)
 code = acl.code("aclrtSynchronizeStream", work)
@@ -121,11 +120,10 @@ report({"code": code, "text": text, "again": acl.code("aclrtSynchronizeStream", 
 """
     )
     assert result["code"] == 107019
-    assert "notify 1 was not recorded within 30000 ms" in result["text"]
+    assert "notify 1 was not recorded within 3000000 ms" in result["text"]
     assert result["again"] == 0
     assert result["ran"] == 9
-    assert result["took"] == pytest.approx(30e9, rel=1e-3)
-    assert time.monotonic() - began < 10  # virtual seconds
+    assert result["took"] == pytest.approx(3000e9, rel=1e-3)
 
 
 def test_a_record_after_the_timeout_comes_too_late(call_acl: Any) -> None:
