@@ -70,7 +70,7 @@ def programs(draw: Any) -> Any:
     return times, misfits, draw(KEYS), draw(CALLS), draw(st.sampled_from(sorted(PRUNERS))), draw(st.booleans())
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(program=programs())
 def test_same_winner_timings_hooks_launches_and_attributes(world: World, program: Any) -> None:
     stock = left_behind(StockTuner, world, program)
