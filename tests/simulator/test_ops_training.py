@@ -179,8 +179,8 @@ def test_attention_with_shared_heads_layouts_and_windows(run_on_sim: Callable[..
         B, N, S, T, D = 2, 4, 24, 40, 16
         q, k, v = torch.randn(B, N, S, D), torch.randn(B, 2, T, D), torch.randn(B, 2, T, D)
         def reference(hidden=None):
-            keys, values = k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)
-            scores = q @ keys.transpose(2, 3) * 0.3
+            keys, values = k.double().repeat_interleave(2, 1), v.double().repeat_interleave(2, 1)
+            scores = q.double() @ keys.transpose(2, 3) * 0.3
             if hidden is not None:
                 scores = scores.masked_fill(hidden, float("-inf"))
             return (scores.softmax(-1) @ values).nan_to_num(0.0), scores
