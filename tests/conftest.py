@@ -24,6 +24,15 @@ def _ctrl_c_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture
+def timed(world: Any) -> Any:
+    """The made-up device that the test's module has from ``tuning_fakes``, with times: blocks of 32 are the fastest."""
+    from tuning_fakes import TIMES
+
+    world.times = {**TIMES, 128: 4.0}
+    return world
+
+
 #: Put in front of every program. ``report`` hands a JSON value back to the test. ``FakeKernel`` is a kernel as far as
 #: tuners can tell, which needs no device and writes down its launches.
 _PREAMBLE = """\

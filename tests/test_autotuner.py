@@ -30,13 +30,6 @@ from tuning_fakes import (
 
 from triton_ascend_tune.classes import make_tuner_class
 
-
-@pytest.fixture
-def timed(world: World) -> World:  # noqa: F811
-    world.times = TIMES
-    return world
-
-
 # --- the class -------------------------------------------------------------------------------------------------------
 
 

@@ -7,13 +7,6 @@ from typing import Any
 import pytest
 from tuning_fakes import TIMES, World, add, add_kernel, blocks, torch, tuner, vectors, world  # noqa: F401
 
-
-@pytest.fixture
-def timed(world: World) -> World:  # noqa: F811
-    world.times = TIMES
-    return world
-
-
 # --- tensors ---------------------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import triton.language as tl
 from tuning_fakes import (
-    TIMES,
     Autotuner,
     StockTuner,
     World,
@@ -26,13 +25,6 @@ from triton_ascend_tune.classes import make_tuner_class
 from triton_ascend_tune.failures import NoCandidateError
 from triton_ascend_tune.generate import GIVEN
 from triton_ascend_tune.values import Stage, Status
-
-
-@pytest.fixture
-def timed(world: World) -> World:  # noqa: F811
-    world.times = TIMES
-    return world
-
 
 # --- single configs and survivors ------------------------------------------------------------------------------------
 

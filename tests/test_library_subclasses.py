@@ -40,12 +40,6 @@ class OnItsOwn(Autotuner):
         return self.fn.run(*args, **kwargs, **self.configs[0].all_kwargs())
 
 
-@pytest.fixture
-def timed(world: World) -> World:  # noqa: F811
-    world.times = TIMES
-    return world
-
-
 @pytest.mark.parametrize("cls", [Prefaced, TwiceRemoved, Inheriting])
 def test_a_run_that_ends_in_tritons_is_tuned_by_ours(cls: Any, timed: World) -> None:
     tuned = tuner(timed, add_kernel, blocks(16, 32, 64), cls=cls)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,6 @@ from tuning_fakes import HAS_KNOBS, World, add, add_kernel, blocks, torch, trito
 
 from triton_ascend_tune import identity, once, turns
 from triton_ascend_tune.failures import NoCandidateError
-
-
-@pytest.fixture
-def timed(world: World, monkeypatch: Any) -> Iterator[World]:  # noqa: F811
-    world.times = TIMES
-    monkeypatch.setattr(once, "_told", set())
-    yield world
 
 
 def test_a_second_process_measures_nothing(timed: World) -> None:

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 from store_fakes import TIMES, another_process, measured
 from triton.compiler.errors import CompilationError
 from triton.runtime.errors import OutOfResources
 from tuning_fakes import World, add, add_kernel, blocks, triton, tuner, world  # noqa: F401
 
-from triton_ascend_tune import once
 from triton_ascend_tune.failures import NoCandidateError
 from triton_ascend_tune.values import Status
-
-
-@pytest.fixture
-def timed(world: World, monkeypatch: Any) -> Iterator[World]:  # noqa: F811
-    world.times = TIMES
-    monkeypatch.setattr(once, "_told", set())
-    yield world
 
 
 def test_a_failure_is_not_compiled_again_for_another_key(timed: World) -> None:

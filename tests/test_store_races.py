@@ -13,7 +13,7 @@ import pytest
 from store_fakes import another_process, records
 from tuning_fakes import Stopwatch, World, add, blocks, with_engine, world  # noqa: F401
 
-from triton_ascend_tune import identity, once, store
+from triton_ascend_tune import identity, store
 from triton_ascend_tune.measure import checkpoints
 from triton_ascend_tune.values import Status
 
@@ -49,12 +49,6 @@ def killed(world: World, rounds: int, *sizes: int, **options: Any) -> None:  # n
 
 def races(tmp_path: Path) -> list[Path]:
     return [path for path in records(tmp_path) if "rounds" in json.loads(path.read_text())]
-
-
-@pytest.fixture
-def timed(world: World, monkeypatch: Any) -> World:  # noqa: F811
-    monkeypatch.setattr(once, "_told", set())
-    return world
 
 
 @pytest.fixture

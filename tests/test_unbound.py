@@ -8,12 +8,6 @@ import pytest
 from tuning_fakes import TIMES, StockTuner, World, copy_kernel, triton, tuner, vectors, world  # noqa: F401
 
 
-@pytest.fixture
-def timed(world: World) -> World:  # noqa: F811
-    world.times = TIMES
-    return world
-
-
 def config(**kwargs: Any) -> Any:
     return triton.Config(kwargs)
 

@@ -6,17 +6,9 @@ import logging
 from typing import Any
 
 import pytest
-from tuning_fakes import World, add, add_kernel, blocks, triton, tuner, world  # noqa: F401
+from tuning_fakes import TIMES, World, add, add_kernel, blocks, triton, tuner, world  # noqa: F401
 
 import triton_ascend_tune
-
-TIMES = {16: 3.0, 32: 1.0, 64: 2.0}
-
-
-@pytest.fixture
-def timed(world: World) -> World:  # noqa: F811
-    world.times = TIMES
-    return world
 
 
 @pytest.fixture(params=["environment", "block", "kernel"])

@@ -29,7 +29,7 @@ import triton.language as tl
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.driver import driver
 
-from triton_ascend_tune import store
+from triton_ascend_tune import once, store
 from triton_ascend_tune.classes import make_tuner_class
 from triton_ascend_tune.measure import event
 from triton_ascend_tune.measure.device import Device
@@ -304,6 +304,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[World]:
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("TRITON_ASCEND_TUNE_WORKERS", "1")  # compilations in the order of the candidates
     store.failures.forget()
+    monkeypatch.setattr(once, "_told", set())
     made = World()
     with active(made):
         yield made

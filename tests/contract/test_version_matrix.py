@@ -8,18 +8,11 @@ from typing import Any
 import pytest
 from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
 from triton.runtime.errors import OutOfResources
-from tuning_fakes import HAS_KNOBS, World, add, add_kernel, blocks, triton, tuner, vectors
+from tuning_fakes import HAS_KNOBS, TIMES, World, add, add_kernel, blocks, triton, tuner, vectors
 
 from triton_ascend_tune.failures import NoCandidateError
 
 CHECKS_NAMES = HAS_KNOBS and tuple(map(int, triton.__version__.split(".")[:2])) >= (3, 9)
-TIMES = {16: 3.0, 32: 1.0, 64: 2.0}
-
-
-@pytest.fixture
-def timed(world: World) -> World:
-    world.times = TIMES
-    return world
 
 
 @pytest.mark.parametrize("option", ["key", "reset_to_zero", "restore_value"])

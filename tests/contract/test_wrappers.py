@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tuning_fakes import (
     SAMPLES,
+    TIMES,
     Autotuner,
     World,
     add_kernel,
@@ -22,14 +23,6 @@ from tuning_fakes import (
 )
 
 from triton_ascend_tune.classes import make_tuner_class
-
-TIMES = {16: 3.0, 32: 1.0, 64: 2.0}
-
-
-@pytest.fixture
-def timed(world: World) -> World:
-    world.times = TIMES
-    return world
 
 
 class LibEntry(triton.runtime.KernelInterface):
