@@ -215,10 +215,14 @@ def _replace_run(cls: Any) -> None:
 
     @functools.wraps(stock_run)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # Where it is our tuner that calls, stock behaviour is wanted. Asked first and inline: it is so at every launch
+        # on a device that is not tuned for.
+        if hasattr(self, "_triton_ascend_tune"):
+            return stock_run(self, *args, **kwargs)
         kind = type(self)
-        # Where it is our tuner that calls, stock behaviour is wanted.
-        joins = cls in _originals and kind not in _originals and kind not in _refused and not _is_ours(kind)
-        ours = _join(self, cls) if joins else None
+        if cls not in _originals or kind in _originals or kind in _refused:
+            return stock_run(self, *args, **kwargs)
+        ours = _join(self, cls)
         return (stock_run if ours is None else ours.run)(self, *args, **kwargs)
 
     run._triton_ascend_tune = cls  # type: ignore[attr-defined]

@@ -238,7 +238,7 @@ class Tuner:
                 pruned = self._propose(call, stages)
                 if len(pruned.survivors) == 1:
                     return self._take_lone(pruned.survivors[0], call, key, plan)
-                if capture.in_progress(place.target.partition(":")[0]):
+                if capture.in_progress(place.backend):
                     return program_options.fallback(self)
                 if not program_options.measures(self):
                     config = untuned.config(self, pruned, call, key, plan, place, stages)

@@ -181,11 +181,9 @@ class _Contest:
         """
         if self._scout is not None:
             return [[place] for place in left]
-        found: dict[Hashable, list[int]] = {}
-        for place in left:
-            same = self._steps.compilation(self.candidates[place]) if self.grids[place] is not None else None
-            found.setdefault((same, self.grids[place]) if same is not None else place, []).append(place)
-        return list(found.values())
+        same = [self._steps.compilation(self.candidates[place]) for place in left]
+        groups = same_binary.together(same, [self.grids[place] for place in left])
+        return [[left[other] for other in group] for group in groups]
 
     def measure(self, twins: dict[int, list[int]]) -> Choice | None:
         """Measures and remembers what ``compile`` has left; the choice, if all were compared with each other."""

@@ -23,6 +23,10 @@ class Place:
     target: str  # backend and architecture
     label: str
 
+    @property
+    def backend(self) -> str:
+        return self.target.partition(":")[0]
+
 
 class Plan:
     """The prepared part of a tuner's launches.

@@ -94,10 +94,14 @@ def _known_backend() -> bool:
 
 def groups(compiled: Sequence[Compiled], grids: Iterable[tuple[int, ...] | None]) -> list[list[int]]:
     """The places in ``compiled`` of equal launches, in order; ``grids``: that of each, None if it is not known."""
-    found: dict[Any, list[int]] = {}
-    for place, (each, grid) in enumerate(zip(compiled, grids)):
-        same = _identity(each.kernel) if grid is not None else None
-        found.setdefault((same, grid) if same is not None else place, []).append(place)
+    return together((_identity(each.kernel) for each in compiled), grids)
+
+
+def together(same: Iterable[Hashable | None], grids: Iterable[tuple[int, ...] | None]) -> list[list[int]]:
+    """The places of which both are equal, in order; a place with one that is None (not known) stays alone."""
+    found: dict[Hashable, list[int]] = {}
+    for place, both in enumerate(zip(same, grids)):
+        found.setdefault(place if None in both else both, []).append(place)
     return list(found.values())
 
 

@@ -98,7 +98,7 @@ def tune(tuner: Any, pruned: Pruned, call: Call, key: Key, plan: Plan, place: Pl
 
     def compilation(candidate: Candidate) -> Hashable | None:
         hooked = candidate.config.pre_hook is not None or hooks.change_arguments
-        if hooked or place.target.partition(":")[0] != "npu" or jit_function(tuner.fn) is not tuner.fn:
+        if hooked or place.backend != "npu" or jit_function(tuner.fn) is not tuner.fn:
             return None  # heuristics may read any option
         return same_binary.compilation(candidate.kwargs, call.keywords, tuner.arg_names)
 
